@@ -2,7 +2,7 @@
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
-import type { Settings } from '../shared/settings/settings.ts';
+import type { LakeSettings } from '../shared/settings/settings.ts';
 import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
 
@@ -12,7 +12,7 @@ const MAX_NOTES = 8;
 export function gapNotes(
   ledgers: readonly ReportLedgers[],
   reports: ReportRegistry,
-  settings: Settings | undefined,
+  settings: LakeSettings | undefined,
   isNamed: (view: string) => boolean,
 ): string[] {
   const gaps = ledgers

@@ -28,6 +28,7 @@ import {
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
+import { settingsInUse } from '../shared/lake/documents/brand-settings.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { changeViews, changesTable } from '../shared/history/index.ts';
 import { lifecycleShape } from '../shared/lifecycle/index.ts';
@@ -47,7 +48,7 @@ import {
   dayTables,
 } from '../shared/reports/definition.ts';
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
-import type { Settings } from '../shared/settings/settings.ts';
+import type { LakeSettings } from '../shared/settings/settings.ts';
 import type { Past } from './options.ts';
 import { type CsvTable, createCsvTables } from './csv-tables.ts';
 import { counted, note } from './output.ts';
@@ -73,8 +74,10 @@ import {
 export interface SqlLake {
   store: ObjectStore;
   reports: ReportRegistry;
-  /** They decide `next_due` in `coverage`; without settings it is null. */
-  settings: Settings | undefined;
+  /** They replace the lake's own settings of their brands. */
+  settings: LakeSettings | undefined;
+  /** The file of these settings. If they give records another meaning than the lake's, a note names the file. */
+  settingsFile?: string;
   nowMs: number;
   /**
    * The tables as they were at this instant, at most `nowMs`, or when this month was closed, with its days alone; missing: as
@@ -170,6 +173,7 @@ export async function createRelations(
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
+  const { settings, notes } = settingsInUse(ledgers, lake.settings, lake.settingsFile);
   lake.onLedgers?.(ledgers);
   const namedViews = views.filter(({ name }) => isNamed(name));
   const isRead = (table: string) => isNamed(table) || namedViews.some(({ tables }) => tables.includes(table));
@@ -198,7 +202,7 @@ export async function createRelations(
     );
 
   if (!isPast) {
-    await connection.run(coverageSql(lake, ledgers));
+    await connection.run(coverageSql({ ...lake, settings }, ledgers));
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
@@ -238,16 +242,16 @@ export async function createRelations(
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
   }
-  const roles = rolesInLake(
-    asClosed ? closedRoles(asClosed, wanted) : ledgers,
-    wanted,
-    asClosed ? undefined : lake.settings,
-  );
+  const roles = asClosed ? closedRoles(asClosed, wanted) : rolesInLake(ledgers, wanted, settings);
   const closesRead = asClosed ?? (closedTables.some(isRead) ? closes : []);
   const erased = typeof asOf === 'number' ? erasedNow(ofNamed) : erasedFromCloses(closesRead, wanted);
   for (const line of erased) (lake.onGap ?? note)(oneLine(`warning: ${line}`));
   if (!asClosed)
-    for (const line of gapNotes(ledgers, reports, lake.settings, isNamed)) (lake.onGap ?? note)(line);
+    for (const line of [
+      ...(lake.settingsFile === undefined ? [] : notes.map(({ text }) => oneLine(`note: ${text}`))),
+      ...gapNotes(ledgers, reports, settings, isNamed),
+    ])
+      (lake.onGap ?? note)(line);
   for (const view of views)
     if (view.tables.every((table) => tables.has(table)))
       await createView(connection, viewOver(view, tables, roles));

@@ -8,6 +8,8 @@ import { monthOf } from '../shared/days.ts';
 import { coverageTable } from '../shared/catalog/coverage.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, type ClosedDay, lackingDays, namedDays } from '../shared/lake/documents/close.ts';
+import { type SettingsNote, settingsInUse } from '../shared/lake/documents/brand-settings.ts';
+import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
 import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -79,13 +81,17 @@ ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, e
  * @throws BrandReportsError `config` if no brand has days of the month, or a source cannot be read
  */
 export async function readStatements(
-  options: Omit<CloseOptions, 'reports'>,
+  options: Omit<CloseOptions, 'reports'> & { settingsFile?: string },
   publisher?: string,
 ): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
-  const { lake, month, settings } = options;
+  const { lake, month, settings, settingsFile } = options;
   const reports = { [transactions.name]: transactions, [orders.name]: orders };
   const drafts = await draftCloses({ ...options, reports });
-  const sqlLake = { store: lake.store, reports, settings, nowMs: Date.now() };
+  let others: readonly SettingsNote[] = [];
+  const onLedgers = (ledgers: readonly ReportLedgers[]) => {
+    others = settingsInUse(ledgers, settings, settingsFile).notes;
+  };
+  const sqlLake = { store: lake.store, reports, settings, onLedgers, nowMs: Date.now() };
   const connection = await createSqlConnection(sqlLake, `FROM ${coverageTable.name}`);
   await connection.run(TABLE_SQL);
   const heads: ReturnType<typeof headOf>[] = [];
@@ -94,7 +100,9 @@ export async function readStatements(
     if (!close && draft.days.length === 0) continue;
     const before = close ? closes.slice(0, closes.indexOf(close)) : closes;
     await addEntries(connection, lake.store, { close, draft, before }, publisher);
-    heads.push(headOf({ close, draft }));
+    const head = headOf({ close, draft });
+    const own = others.filter(({ brand }) => brand === draft.brand && !close);
+    heads.push({ ...head, notes: [...head.notes, ...own.map(({ text }) => text)] });
   }
   const totals = await factsOf(connection, TOTALS_SQL);
   if (heads.length === 0 || (publisher !== undefined && totals.length === 0))

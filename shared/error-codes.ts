@@ -22,6 +22,7 @@ type Settings =
   | 'report_off'
   | 'settings'
   | 'settings_json'
+  | 'settings_maintained'
   | 'settings_missing';
 type MoreSettings = 'settings_unreadable' | 'start_to_come' | 'unknown_environment';
 type Secrets = 'bad_credentials' | 'no_credentials' | 'other_base_url';

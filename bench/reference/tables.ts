@@ -12,6 +12,7 @@ import {
   columnsOfShape,
   describedColumns,
 } from '../../shared/lake/documents/described-columns.ts';
+import { rolesByBrand, settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { DAY_PARTITION_KEYS } from '../../shared/lake/paths.ts';
 import type { ObjectStore, TableShape } from '../../shared/ports.ts';
@@ -51,8 +52,9 @@ async function reportTables(store: ObjectStore): Promise<ShownTable[]> {
   const tables = Object.values(reports).map(async (report) => {
     const own = ledgers.filter(({ report: { name } }) => name === report.name);
     const schema = await readSchema(store, report);
-    const roles = Object.fromEntries(own.flatMap((of) => (of.roles ? [[of.brand, of.roles]] : [])));
-    const columns = describedColumns(report, schema, chosenFields(schema.columns, roles));
+    const { settings = { brands: {} } } = settingsInUse(own, undefined);
+    const chosen = chosenFields(schema.columns, rolesByBrand(settings, report));
+    const columns = describedColumns(report, schema, chosen);
     return {
       name: report.table,
       description: report.description,

@@ -5,6 +5,7 @@ import { textOf } from '../../shared/adapters/error-fields.ts';
 import { rolesInLake } from '../../shared/catalog/view-roles.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
+import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readSchema, readWantedLedgers } from '../../shared/lake/documents/read.ts';
 import { gracePeriodMs } from '../../shared/planning/day-state.ts';
 import type { Policy } from '../../shared/planning/due.ts';
@@ -32,11 +33,12 @@ export function addDbt(program: CliCommand): void {
 
 async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const lake = await sqlLake(flags);
-  const { store, settings } = lake;
+  const { store } = lake;
   const all = Object.values(reports);
   const ledgers = await readWantedLedgers(store, reports, () => false);
   if (ledgers.length === 0)
     throw refused(`${store.url} has no day yet. Name --lake, or run ${printedCommand('sync')} first.`);
+  const { settings } = settingsInUse(ledgers, lake.settings, lake.settingsFile);
   const columnsOf = all.map(
     async (report) => [report.table, (await readSchema(store, report)).columns] as const,
   );

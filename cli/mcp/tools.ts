@@ -14,6 +14,7 @@ import {
 } from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
 import { type Close, lackingDays, readCloses } from '../../shared/lake/documents/close.ts';
+import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
@@ -75,7 +76,8 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
 async function columnsOfReport({ store, settings, nowMs }: SqlLake, report: ReportDefinition) {
   const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
   const schema = await readSchema(store, report);
-  const roles = rolesInLake(own, [report], settings).get(report.table);
+  const used = settingsInUse(own, settings).settings;
+  const roles = rolesInLake(own, [report], used).get(report.table);
   return describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
 }
 
@@ -105,7 +107,8 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
     sql,
   );
   try {
-    const days = await daysRead(connection, sql, lakeDays(ledgers, lake.settings, lake.nowMs));
+    const { settings } = settingsInUse(ledgers, lake.settings);
+    const days = await daysRead(connection, sql, lakeDays(ledgers, settings, lake.nowMs));
     const lines: string[] = [];
     let units = 0;
     for await (const line of markdownRows(await query(connection, sql))) {

@@ -3,9 +3,9 @@
  * states; the view then chooses by the brand of the row.
  */
 import { type Column, RESCUED } from '../column-types.ts';
-import type { BrandRoles } from '../lake/documents/roles.ts';
+import { type BrandRoles, rolesOf } from '../lake/documents/brand-settings.ts';
 import type { ReportLedgers } from '../lake/documents/read.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { LakeSettings } from '../settings/settings.ts';
 import {
   NAME_IN_SQL,
   type ReportDefinition,
@@ -21,30 +21,17 @@ export type TableColumns = ReadonlyMap<string, readonly Column[]>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
-/** The roles of brands. Current settings replace the settings of a brand's last run. */
-export function withSettings(
-  brands: Readonly<Record<string, BrandRoles>>,
-  report: Pick<ReportDefinition, 'name'>,
-  settings: Settings | undefined,
-): Record<string, BrandRoles> {
-  const known = Object.entries(brands).map(([brand, own]) => {
-    const { fields, states } = settings?.brands[brand]?.reports[report.name] ?? {};
-    return [brand, fields ? { fields, words: states?.words ?? {} } : own] as const;
-  });
-  return Object.fromEntries(known);
-}
-
-/** The roles in the lake, by table and brand. Current settings replace the settings of the last run. */
+/** By table and brand of the lake: the roles by these settings. */
 export function rolesInLake(
-  ledgers: readonly Pick<ReportLedgers, 'brand' | 'report' | 'roles'>[],
+  ledgers: readonly Pick<ReportLedgers, 'brand' | 'report'>[],
   reports: readonly ReportDefinition[],
-  settings: Settings | undefined,
+  settings: LakeSettings | undefined,
 ): TableRoles {
   return new Map(
     reports.map((report) => {
       const own = ledgers.filter((each) => each.report === report);
-      const stored = own.flatMap(({ brand, roles }) => (roles ? [[brand, roles]] : []));
-      return [report.table, withSettings(Object.fromEntries(stored), report, settings)] as const;
+      const roles = own.map(({ brand }) => [brand, rolesOf(settings?.brands[brand], report)] as const);
+      return [report.table, Object.fromEntries(roles)] as const;
     }),
   );
 }

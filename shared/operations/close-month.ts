@@ -8,11 +8,11 @@
  */
 import { publishCloses } from '../catalog/closed-tables.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
-import { withSettings } from '../catalog/view-roles.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
 import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
 import { configError } from '../errors.ts';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
+import { rolesOf } from '../lake/documents/brand-settings.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type DayEntry, joinClose } from '../lake/documents/ledger.ts';
 import { listLedgers, snapshotsByTable } from '../lake/documents/read.ts';
@@ -21,13 +21,13 @@ import { lifecycleShape } from '../lifecycle/index.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { type ReportRegistry, dayTables } from '../reports/definition.ts';
 import { rangesText } from '../status/problems.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { LakeSettings } from '../settings/settings.ts';
 
 /** The month, and everything else that a close needs. */
 export interface CloseOptions extends LakeAccess {
   reports: ReportRegistry;
   /** Decides which reports count, from which day on, and the time zone; missing: all reports that have ledgers count. */
-  settings: Settings | undefined;
+  settings: LakeSettings | undefined;
   /** `YYYY-MM` */
   month: string;
   /** Missing: each brand of the lake. */
@@ -192,8 +192,8 @@ async function draftOf(
     }
     close.carried.push(...(await carriedOf(ctx, closes)));
     const { columns } = await ctx.schema.refresh();
-    const { [brand]: roles } = withSettings((await ctx.roles.refresh()).brands, report, settings);
-    close.tables[report.table] = { columns: columns.length, ...(roles && { roles }) };
+    const roles = rolesOf(settings?.brands[brand] ?? (await ctx.stored.of(brand)), report);
+    close.tables[report.table] = { columns: columns.length, roles };
     const shape = lifecycleShape(report);
     if (shape) close.tables[shape.name] = { columns: shape.columns.length };
   }

@@ -7,6 +7,7 @@
 import type { Json } from '../json.ts';
 import { monthOf } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
+import { parseCurrentSettings, parseSettingsVersion } from '../lake/documents/brand-settings.ts';
 import { parseJsonDocument, readOrDamage, undamaged } from '../lake/documents/cas-document.ts';
 import { parseClose } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
@@ -16,23 +17,24 @@ import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
 import { parseReportState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
 import { parseRateBudget } from '../lake/documents/rate-budget.ts';
-import { parseStoredRoles } from '../lake/documents/roles.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
 import { parseWatchRecord } from '../lake/documents/watch-record.ts';
 import {
+  BRAND_SETTINGS_PREFIX,
   CLOSES_PREFIX,
   RATES_PREFIX,
   WATCH_KEY,
   brandOfRateBudget,
+  brandSettingsKey,
   damagedCopyKey,
   ledgerKey,
+  parseBrandSettingsKey,
   parseCloseKey,
   parseLedgerKey,
   parseProgressKey,
   parseReportStateKey,
   reportLedgersPrefix,
   reportRawPrefix,
-  rolesKey,
   schemaKey,
 } from '../lake/paths.ts';
 import type { LakeAccess } from '../context/context.ts';
@@ -112,7 +114,6 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     const otherwise =
       'begin it anew with the documented columns, unless you restore it from a backup; "verify" then names the days that have others, and the command that adds them';
     yield { key: schemaKey(table), report, parse: parseStoredSchema(report), otherwise, ...lost };
-    yield { key: rolesKey(table), report, parse: parseStoredRoles(report) };
     const keys = (await Array.fromAsync(store.list(reportLedgersPrefix(name)))).map(({ key }) => key);
     for (const key of keys) {
       const { brand } = parseReportStateKey(key) ?? {};
@@ -147,6 +148,10 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     const brand = brandOfRateBudget(key);
     if (brand !== undefined) yield { key, brand, parse: parseRateBudget(key), isHint: true };
   }
+  for await (const { key } of store.list(BRAND_SETTINGS_PREFIX)) {
+    const of = parseBrandSettingsKey(key);
+    if (of) yield { key, brand: of.brand, ...settingsDocument(options, of) };
+  }
   for await (const { key } of store.list(CLOSES_PREFIX)) {
     const of = parseCloseKey(key);
     const parse = (stored: Json | undefined) => parseClose(key, stored ?? null);
@@ -154,6 +159,27 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     if (of) yield { key, ...of, parse, otherwise, isUnique: true };
   }
   yield { key: WATCH_KEY, parse: parseWatchRecord(WATCH_KEY), isHint: true };
+}
+
+function settingsDocument(
+  { lake, reports }: RestoreOptions,
+  { brand, hash }: { brand: string; hash?: string },
+): Pick<LakeDocument, 'parse' | 'remake' | 'otherwise'> {
+  const current = parseCurrentSettings(brand, reports);
+  const otherwise = 'begin it anew: the next run writes the settings of the brand again';
+  if (hash === undefined) return { parse: current, otherwise };
+  const parse = parseSettingsVersion(brandSettingsKey(brand, hash), hash, reports);
+  const remake = async (earlier: Json | undefined) => {
+    if (earlier !== undefined) return parse(earlier);
+    const key = brandSettingsKey(brand);
+    const stored = await lake.store.get(key);
+    return parse(stored && current(parseJsonDocument(key, stored.body)).current?.settings);
+  };
+  return {
+    parse,
+    remake,
+    otherwise: 'take it from current.json of the brand, if that has the same settings',
+  };
 }
 
 function ledgerDocument(

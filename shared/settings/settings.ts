@@ -45,6 +45,15 @@ export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;
 /** The settings of one report of one brand. */
 export type ReportSettings = z.output<ReturnType<typeof reportSchema>>;
 
+/** The part of a brand's settings that a lake keeps: what records mean, and when days are due. It has no address. */
+export type LakeBrandSettings = z.output<ReturnType<typeof lakeBrandSchema>>;
+
+/** The settings that a reader of a lake needs. */
+export interface LakeSettings {
+  brands: Readonly<Record<string, LakeBrandSettings>>;
+  catalogs?: Settings['catalogs'];
+}
+
 /**
  * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that contains only that object.
  * @param origin the name of the text in errors, e.g. `cdk.json`
@@ -140,6 +149,24 @@ function brandSchema(reports: ReportRegistry) {
     baseUrl: text(BASE_URL, isBaseUrl),
     /** The SERVICE in the names of the two headers. */
     service: like('the <SERVICE> of the header X-<SERVICE>-DATE: letters, digits, "-", "_"', /^[\w-]{1,60}$/),
+    /** In AWS Secrets Manager; missing: `SECRETS_PREFIX` and the name of the brand. */
+    secretName: z.optional(
+      like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
+    ),
+    method: z._default(oneOf('POST', 'GET'), 'POST'),
+    /** The time limit of one request. */
+    timeoutSeconds: z._default(integer(1, 600), 30),
+    ...lakeShape(reports),
+  });
+}
+
+/** The schema of `LakeBrandSettings` as a lake stores them: without page sizes. */
+export function lakeBrandSchema(reports: ReportRegistry) {
+  return object(lakeShape(reports));
+}
+
+function lakeShape(reports: ReportRegistry) {
+  return {
     /** IANA name; days begin and end in it. */
     timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, () =>
       Intl.supportedValuesOf('timeZone'),
@@ -149,11 +176,6 @@ function brandSchema(reports: ReportRegistry) {
       'a day of the calendar from 2000-01-01 on, YYYY-MM-DD',
       (day) => isDay(day) && day >= '2000-01-01',
     ),
-    /** In AWS Secrets Manager; missing: `SECRETS_PREFIX` and the name of the brand. */
-    secretName: z.optional(
-      like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
-    ),
-    method: z._default(oneOf('POST', 'GET'), 'POST'),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
     firstPage: z._default(integer(0, 1), 1),
     /** A setting, because a service may refuse a range of one instant, and its refusal does not name this cause (I10). */
@@ -161,13 +183,11 @@ function brandSchema(reports: ReportRegistry) {
     endDate: z._default(oneOf('whole_day', 'midnight'), 'whole_day'),
     /** How late a record may appear: a day is closed this long after its end. */
     lateMinutes: z._default(integer(0, 1440), 15),
-    /** The time limit of one request. */
-    timeoutSeconds: z._default(integer(1, 600), 30),
     /** How long a version of a day is kept after another version has replaced it. */
     snapshotRetentionDays: z._default(integer(1, 3650), 30),
     /** Every report of the registry, in its order, with defaults filled in. */
     reports: z.prefault(reportsSchema(reports), {}),
-  });
+  };
 }
 
 function reportsSchema(reports: ReportRegistry) {

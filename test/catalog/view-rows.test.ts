@@ -4,7 +4,7 @@ import { type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
-import type { BrandRoles } from '../../shared/lake/documents/roles.ts';
+import type { BrandRoles } from '../../shared/lake/documents/brand-settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 type Cell = string | number | null;

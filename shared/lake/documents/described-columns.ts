@@ -6,7 +6,7 @@ import type { TableColumn, TableShape } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { columnOfField, fieldsIn } from '../../roles/index.ts';
 import { DAY_PARTITION_KEYS } from '../paths.ts';
-import type { BrandRoles } from './roles.ts';
+import type { BrandRoles } from './brand-settings.ts';
 import type { StoredSchema } from './schema.ts';
 
 /** The columns of a table and, as far as it is known, the day on which each discovered column was found. */
