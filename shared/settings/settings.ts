@@ -156,16 +156,18 @@ function brandSchema(reports: ReportRegistry) {
     method: z._default(oneOf('POST', 'GET'), 'POST'),
     /** The time limit of one request. */
     timeoutSeconds: z._default(integer(1, 600), 30),
-    ...lakeShape(reports),
+    ...lakeShape(),
+    /** Every report of the registry, in its order, with defaults filled in. */
+    reports: z.prefault(reportsSchema(reports), {}),
   });
 }
 
-/** The schema of `LakeBrandSettings` as a lake stores them: without page sizes. */
+/** The schema of `LakeBrandSettings` as a lake has them: without page sizes, and perhaps with more reports. */
 export function lakeBrandSchema(reports: ReportRegistry) {
-  return object(lakeShape(reports));
+  return object({ ...lakeShape(), reports: z.object(reportShapes(reports)) });
 }
 
-function lakeShape(reports: ReportRegistry) {
+function lakeShape() {
   return {
     /** IANA name; days begin and end in it. */
     timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, () =>
@@ -185,16 +187,11 @@ function lakeShape(reports: ReportRegistry) {
     lateMinutes: z._default(integer(0, 1440), 15),
     /** How long a version of a day is kept after another version has replaced it. */
     snapshotRetentionDays: z._default(integer(1, 3650), 30),
-    /** Every report of the registry, in its order, with defaults filled in. */
-    reports: z.prefault(reportsSchema(reports), {}),
   };
 }
 
 function reportsSchema(reports: ReportRegistry) {
-  const shape = Object.entries(reports).map(
-    ([name, report]) => [name, z.prefault(reportSchema(report), {})] as const,
-  );
-  return object(Object.fromEntries(shape)).check((context) => {
+  return object(reportShapes(reports)).check((context) => {
     for (const { name, day } of Object.values(reports)) {
       if (day.by !== 'upstream' || !context.value[name]?.enabled || context.value[day.report]?.enabled)
         continue;
@@ -202,6 +199,13 @@ function reportsSchema(reports: ReportRegistry) {
       context.issues.push({ code: 'custom', path: [name, 'enabled'], input: true, message });
     }
   });
+}
+
+function reportShapes(reports: ReportRegistry) {
+  const shape = Object.entries(reports).map(
+    ([name, report]) => [name, z.prefault(reportSchema(report), {})] as const,
+  );
+  return Object.fromEntries(shape);
 }
 
 function reportSchema(report: ReportDefinition) {
