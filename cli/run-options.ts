@@ -127,7 +127,7 @@ export async function writableLake(flags: SharedFlags) {
   const given = await readSettingsIfAny(flags);
   const access = { ...(await lakeAccess(flags)), reports };
   const settings = await new StoredSettings(access).all(given);
-  return { ...access, settings: { ...given, ...settings }, settingsFile: flags.settings };
+  return { ...access, settings, settingsFile: flags.settings };
 }
 
 /**

@@ -36,7 +36,7 @@ import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
-import { rolesInLake, viewOver } from '../shared/catalog/view-roles.ts';
+import { tableRoles, viewOver } from '../shared/catalog/view-roles.ts';
 import { gapNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -242,7 +242,8 @@ export async function createRelations(
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
   }
-  const roles = asClosed ? closedRoles(asClosed, wanted) : rolesInLake(ledgers, wanted, settings);
+  const brands = ledgers.map(({ brand }) => brand);
+  const roles = asClosed ? closedRoles(asClosed, wanted) : tableRoles(wanted, settings, brands);
   const closesRead = asClosed ?? (closedTables.some(isRead) ? closes : []);
   const erased = typeof asOf === 'number' ? erasedNow(ofNamed) : erasedFromCloses(closesRead, wanted);
   for (const line of erased) (lake.onGap ?? note)(oneLine(`warning: ${line}`));

@@ -5,6 +5,7 @@
 import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
+import { tableRoles } from '../../shared/catalog/view-roles.ts';
 import { type ColumnType, typeSpec } from '../../shared/column-types.ts';
 import {
   type DescribedColumn,
@@ -12,7 +13,7 @@ import {
   columnsOfShape,
   describedColumns,
 } from '../../shared/lake/documents/described-columns.ts';
-import { rolesByBrand, settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
+import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { DAY_PARTITION_KEYS } from '../../shared/lake/paths.ts';
 import type { ObjectStore, TableShape } from '../../shared/ports.ts';
@@ -52,8 +53,8 @@ async function reportTables(store: ObjectStore): Promise<ShownTable[]> {
   const tables = Object.values(reports).map(async (report) => {
     const own = ledgers.filter(({ report: { name } }) => name === report.name);
     const schema = await readSchema(store, report);
-    const { settings = { brands: {} } } = settingsInUse(own, undefined);
-    const chosen = chosenFields(schema.columns, rolesByBrand(settings, report));
+    const roles = tableRoles([report], settingsInUse(own, undefined).settings).get(report.table);
+    const chosen = chosenFields(schema.columns, roles ?? {});
     const columns = describedColumns(report, schema, chosen);
     return {
       name: report.table,

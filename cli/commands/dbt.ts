@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Argument } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { rolesInLake } from '../../shared/catalog/view-roles.ts';
+import { tableRoles } from '../../shared/catalog/view-roles.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
@@ -53,7 +53,11 @@ async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const policies = ledgers.map(({ brand, report }) => enabledPolicy(settings, brand, report));
   const expected = ledgers.filter((_, index) => !settings || policies[index]);
   const read = new Set(expected.map(({ report }) => report.name));
-  const roles = rolesInLake(ledgers, all, settings);
+  const roles = tableRoles(
+    all,
+    settings,
+    ledgers.map(({ brand }) => brand),
+  );
   const files = dbtProject({ reports, columns, roles, read, graceHours: graceHours(policies), database });
   for (const [path, text] of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

@@ -5,7 +5,7 @@
 import { DuckDBTypeId } from '@duckdb/node-api';
 import * as z from 'zod';
 import { typeSpec } from '../../shared/column-types.ts';
-import { rolesInLake } from '../../shared/catalog/view-roles.ts';
+import { tableRoles } from '../../shared/catalog/view-roles.ts';
 import {
   chosenFields,
   columnText,
@@ -76,8 +76,8 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
 async function columnsOfReport({ store, settings, nowMs }: SqlLake, report: ReportDefinition) {
   const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
   const schema = await readSchema(store, report);
-  const used = settingsInUse(own, settings).settings;
-  const roles = rolesInLake(own, [report], used).get(report.table);
+  const { settings: used } = settingsInUse(own, settings);
+  const roles = tableRoles([report], used).get(report.table);
   return describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
 }
 

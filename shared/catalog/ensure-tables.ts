@@ -2,13 +2,12 @@ import { rethrowBugs } from '../errors.ts';
 import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
-import { rolesByBrand } from '../lake/documents/brand-settings.ts';
 import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
 import { lifecycleShape } from '../lifecycle/index.ts';
 import { dayShapes, tableShape } from '../pipeline/publish.ts';
 import { viewsOf } from '../reports/definition.ts';
 import { closedShape } from './closed-tables.ts';
-import { viewOver } from './view-roles.ts';
+import { tableRoles, viewOver } from './view-roles.ts';
 
 /** The shape with the description of each column, by the settings in the lake. */
 async function described(
@@ -16,7 +15,8 @@ async function described(
   shape: TableShape,
 ): Promise<TableShape> {
   const known = await schema.cached();
-  const chosen = chosenFields(known.columns, rolesByBrand(await stored.all(), report));
+  const roles = tableRoles([report], await stored.all()).get(report.table);
+  const chosen = chosenFields(known.columns, roles ?? {});
   return { ...shape, columns: tableColumns(report, known, chosen) };
 }
 
@@ -45,8 +45,7 @@ export async function ensureTable(
 export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   const { report, reports, lake, schemaOf, stored, log } = context;
   const columns = new Map([[report.table, (await ensureTable(context)).columns]]);
-  const settings = await stored.all();
-  const roles = new Map(Object.values(reports).map((of) => [of.table, rolesByBrand(settings, of)]));
+  const roles = tableRoles(Object.values(reports), await stored.all());
   for (const view of viewsOf(reports, report)) {
     try {
       for (const other of Object.values(reports)) {

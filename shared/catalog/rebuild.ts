@@ -8,7 +8,7 @@ import { monthOf } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { readCloses } from '../lake/documents/close.ts';
-import { StoredSettings, rolesByBrand } from '../lake/documents/brand-settings.ts';
+import { StoredSettings } from '../lake/documents/brand-settings.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { LEDGER_TABLES } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
@@ -26,7 +26,7 @@ import { coverageTable, writeCoverage } from './coverage.ts';
 import { publishCloses } from './closed-tables.ts';
 import { ensureClosedTables, ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
-import { viewOver } from './view-roles.ts';
+import { tableRoles, viewOver } from './view-roles.ts';
 
 const CONCURRENCY = 8;
 
@@ -74,10 +74,7 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
   const { lake, reports } = options;
   const tables = new Map<string, TableShape['columns']>();
   const stored = new StoredSettings(options);
-  const settings = await stored.all(options.settings);
-  const roles = new Map(
-    Object.values(reports).map((report) => [report.table, rolesByBrand(settings, report)]),
-  );
+  const roles = tableRoles(Object.values(reports), await stored.all(options.settings));
   for (const report of Object.values(reports)) {
     const of = { report, lake, schema: documents.schema(report), stored };
     const { columns } = await ensureTable(of);

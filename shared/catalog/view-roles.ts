@@ -4,7 +4,6 @@
  */
 import { type Column, RESCUED } from '../column-types.ts';
 import { type BrandRoles, rolesOf } from '../lake/documents/brand-settings.ts';
-import type { ReportLedgers } from '../lake/documents/read.ts';
 import type { LakeSettings } from '../settings/settings.ts';
 import {
   NAME_IN_SQL,
@@ -21,19 +20,15 @@ export type TableColumns = ReadonlyMap<string, readonly Column[]>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
-/** By table and brand of the lake: the roles by these settings. */
-export function rolesInLake(
-  ledgers: readonly Pick<ReportLedgers, 'brand' | 'report'>[],
-  reports: readonly ReportDefinition[],
+/** The roles by these settings. @param brands the brands that have rows */
+export function tableRoles(
+  reports: readonly Pick<ReportDefinition, 'name' | 'table'>[],
   settings: LakeSettings | undefined,
+  brands: readonly string[] = Object.keys(settings?.brands ?? {}),
 ): TableRoles {
-  return new Map(
-    reports.map((report) => {
-      const own = ledgers.filter((each) => each.report === report);
-      const roles = own.map(({ brand }) => [brand, rolesOf(settings?.brands[brand], report)] as const);
-      return [report.table, Object.fromEntries(roles)] as const;
-    }),
-  );
+  const rolesOfBrands = (report: Pick<ReportDefinition, 'name'>) =>
+    Object.fromEntries(brands.map((brand) => [brand, rolesOf(settings?.brands[brand], report)]));
+  return new Map(reports.map((report) => [report.table, rolesOfBrands(report)]));
 }
 
 /** The view over tables with these columns, whose fields have these roles. */

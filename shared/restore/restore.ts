@@ -4,7 +4,7 @@
  * earlier version, a ledger is made from snapshots, and every other document begins anew, except a close: nothing else
  * shows what people were paid by. Readers keep what is published (I3).
  */
-import type { Json } from '../json.ts';
+import { type Json, isJsonObject } from '../json.ts';
 import { monthOf } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { parseCurrentSettings, parseSettingsVersion } from '../lake/documents/brand-settings.ts';
@@ -165,21 +165,22 @@ function settingsDocument(
   { lake, reports }: RestoreOptions,
   { brand, hash }: { brand: string; hash?: string },
 ): Pick<LakeDocument, 'parse' | 'remake' | 'otherwise'> {
+  const key = brandSettingsKey(brand);
   const current = parseCurrentSettings(brand, reports);
-  const otherwise = 'begin it anew: the next run writes the settings of the brand again';
-  if (hash === undefined) return { parse: current, otherwise };
+  if (hash === undefined)
+    return {
+      parse: current,
+      otherwise: 'begin it anew: the next run writes the settings of the brand again',
+    };
   const parse = parseSettingsVersion(brandSettingsKey(brand, hash), hash, reports);
   const remake = async (earlier: Json | undefined) => {
-    if (earlier !== undefined) return parse(earlier);
-    const key = brandSettingsKey(brand);
     const stored = await lake.store.get(key);
-    return parse(stored && current(parseJsonDocument(key, stored.body)).current?.settings);
+    const ofCurrent = stored && current(parseJsonDocument(key, stored.body)).current?.settings;
+    const settings = isJsonObject(earlier) ? earlier : (ofCurrent ?? {});
+    parse(settings);
+    return settings;
   };
-  return {
-    parse,
-    remake,
-    otherwise: 'take it from current.json of the brand, if that has the same settings',
-  };
+  return { parse, remake, otherwise: `take it from ${key}, if that has the same settings` };
 }
 
 function ledgerDocument(

@@ -164,6 +164,15 @@ function brandSchema(reports: ReportRegistry) {
 
 /** The schema of `LakeBrandSettings` as a lake has them: without page sizes, and perhaps with more reports. */
 export function lakeBrandSchema(reports: ReportRegistry) {
+  const schema = lakeSchemas.get(reports) ?? newLakeBrandSchema(reports);
+  lakeSchemas.set(reports, schema);
+  return schema;
+}
+
+/** A schema takes longer to build than the settings of a brand to parse, and a lake may have 300 brands. */
+const lakeSchemas = new WeakMap<ReportRegistry, ReturnType<typeof newLakeBrandSchema>>();
+
+function newLakeBrandSchema(reports: ReportRegistry) {
   return object({ ...lakeShape(), reports: z.object(reportShapes(reports)) });
 }
 

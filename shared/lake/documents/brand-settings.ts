@@ -2,7 +2,7 @@
  * The lake keeps the settings of each brand that decide what its records mean and when its days are due. So a laptop, a
  * BI tool and a function derive the same numbers from one lake. Neither document has an address or a credential.
  * - `schema/settings/<brand>/current.json` has the settings of the last run that adopted any, and changes by
- *   compare-and-swap. It contains the settings themselves: a reader needs one request for each brand.
+ *   compare-and-swap. It contains the settings themselves: a reader sends one request for each brand.
  * - `schema/settings/<brand>/<hash>.json` keeps each version for good. Its name is the hash of its bytes.
  */
 import { hash } from 'node:crypto';
@@ -10,8 +10,8 @@ import * as z from 'zod/mini';
 import { fullJitterMs } from '../../backoff.ts';
 import { mapConcurrent } from '../../concurrency.ts';
 import { configError } from '../../errors.ts';
-import { type Json, type JsonObject, isJsonObject, parseJson } from '../../json.ts';
-import { type Log, bindReport } from '../../log-events.ts';
+import { type Json, isJsonObject } from '../../json.ts';
+import type { Log } from '../../log-events.ts';
 import type { Clock, ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
 import {
@@ -35,15 +35,14 @@ import {
 /** How many brands are read at the same time. */
 const CONCURRENCY = 32;
 
-/** Whose settings a lake has of a brand. Deployed functions are not overruled by a command line without its consent. */
+/** Whose run stored the settings: a command line does not overrule deployed functions without being told to. */
 const MAINTAINERS = ['command_line', 'functions'] as const;
 
-/** Who runs, and whether a person has accepted that the settings of functions are replaced. */
+/** Who runs, and whether a person wants the settings of the run to replace those of functions. */
 export interface Adoption {
   by: (typeof MAINTAINERS)[number];
   isAsked?: boolean | undefined;
 }
-
 const COMMAND_LINE: Adoption = { by: 'command_line' };
 
 const document = storedObject(() => ({
@@ -55,18 +54,12 @@ const document = storedObject(() => ({
       hash: z.string(),
       since: storedTime,
       by: z.enum(MAINTAINERS),
-      settings: z.custom<JsonObject>(isJsonObject),
+      settings: z.custom<object>(isJsonObject),
     })),
   ),
   recentWrites: z.array(z.string()),
 }));
-type CurrentSettings = z.infer<typeof document>;
-
-/** The fields and the words of a report: what its records mean. */
-export interface BrandRoles {
-  fields: ReportSettings['fields'];
-  words: Readonly<Record<string, string>>;
-}
+type Stored = z.infer<typeof document>;
 
 /** The settings that a lake has of a brand, or why they cannot be used. */
 export interface SettingsInLake {
@@ -79,7 +72,7 @@ export interface SettingsInLake {
 /** Reads `current.json` of a brand. @throws BrandReportsError `config` `damaged_document` */
 export function parseCurrentSettings(brand: string, reports: ReportRegistry) {
   const key = brandSettingsKey(brand);
-  return (stored: Json | undefined): CurrentSettings => {
+  return (stored: Json | undefined): Stored => {
     if (stored === undefined) return { version: 1, brand, recentWrites: [] };
     const parsed = parseDocument(document, key, stored);
     if (parsed.brand !== brand) throw damagedDocument(key, `it has the settings of ${parsed.brand}`);
@@ -90,11 +83,10 @@ export function parseCurrentSettings(brand: string, reports: ReportRegistry) {
 
 /** Reads settings that have this hash. @throws BrandReportsError `config` `damaged_document` */
 export function parseSettingsVersion(key: string, sha256: string, reports: ReportRegistry) {
-  return (stored: Json | undefined): object => {
-    if (stored === undefined) throw damagedDocument(key, 'nothing else has its settings');
-    if (hash('sha256', textOf(stored)) !== sha256) throw damagedDocument(key, 'it does not match its hash');
-    parseDocument(lakeBrandSchema(reports), key, stored);
-    return sorted(stored);
+  return (stored: Json | object = {}): LakeBrandSettings => {
+    if (hash('sha256', textOf(stored)) !== sha256)
+      throw damagedDocument(key, 'its settings do not match their hash');
+    return parseDocument(lakeBrandSchema(reports), key, stored);
   };
 }
 
@@ -105,105 +97,17 @@ export async function readBrandSettings(
   brand: string,
 ): Promise<SettingsInLake | undefined> {
   const key = brandSettingsKey(brand);
-  const parse = parseCurrentSettings(brand, reports);
-  const reading = store.get(key).then((stored) => stored && parse(parseJsonDocument(key, stored.body)));
-  const read = await readOrDamage(reading);
-  if ('damage' in read) return { damage: read.damage.message };
-  return read.value && settingsIn(read.value, reports);
+  const stored = await store.get(key);
+  const parse = async () =>
+    stored && settingsIn(parseCurrentSettings(brand, reports)(parseJsonDocument(key, stored.body)), reports);
+  const read = await readOrDamage(parse());
+  return 'damage' in read ? { damage: read.damage.message } : read.value;
 }
 
-function settingsIn({ brand, current }: CurrentSettings, reports: ReportRegistry) {
+function settingsIn({ brand, current }: Stored, reports: ReportRegistry) {
   if (!current) return undefined;
-  const settings = parseDocument(lakeBrandSchema(reports), brandSettingsKey(brand), current.settings);
-  return { settings, since: current.since };
-}
-
-/** What a lake has of the settings of its brands, as one process has read or written it. Damaged settings count as missing. */
-export class StoredSettings {
-  readonly #options: StoredSettingsOptions;
-  readonly #documents = new Map<string, CasDocument<CurrentSettings>>();
-  #listed: Promise<string[]> | undefined;
-
-  constructor(options: StoredSettingsOptions) {
-    this.#options = options;
-  }
-
-  /** The settings of a brand; `undefined` before its first run. */
-  async of(brand: string): Promise<LakeBrandSettings | undefined> {
-    const current = await this.#document(brand).cached();
-    return settingsIn(current, this.#options.reports)?.settings;
-  }
-
-  /** The settings of all brands of the lake. @param given settings that replace those of their brands */
-  async all(given?: LakeSettings): Promise<LakeSettings> {
-    this.#listed ??= brandsIn(this.#options.lake.store);
-    const brands = [...new Set([...(await this.#listed), ...this.#documents.keys()])];
-    const found = await mapConcurrent(brands, CONCURRENCY, async (brand) => {
-      const settings = given?.brands[brand] ?? (await this.of(brand));
-      return settings ? [[brand, settings] as const] : [];
-    });
-    return { brands: { ...Object.fromEntries(found.flat()), ...given?.brands } };
-  }
-
-  /**
-   * Stores the settings of a run, and logs each change of their meaning. A run of a command line leaves the settings of
-   * functions alone, unless a person has asked for it.
-   * @returns the hash of the settings that count from now on
-   */
-  async adopt(brand: string, given: LakeBrandSettings, adoption = COMMAND_LINE): Promise<string> {
-    const { lake, clock, reports, log } = this.#options;
-    const settings = keptOf(given);
-    const own = hash('sha256', textOf(settings));
-    const isCurrent = ({ current }: CurrentSettings) =>
-      current !== undefined &&
-      (isLeft(current, adoption) || (current.hash === own && current.by === adoption.by));
-    const before = await this.#document(brand).cached();
-    if (isCurrent(before)) return before.current?.hash ?? own;
-    await lake.store.put(brandSettingsKey(brand, own), Buffer.from(textOf(settings)), { ifAbsent: true });
-    let replaced = before;
-    const now = new Date(clock.wallMs()).toISOString();
-    const after = await this.#document(brand).update((found) => {
-      replaced = found;
-      if (isCurrent(found)) return found;
-      const since = found.current?.hash === own ? found.current.since : now;
-      return { ...found, current: { hash: own, since, by: adoption.by, settings } };
-    });
-    const old = after === replaced ? undefined : settingsIn(replaced, reports);
-    for (const { report, changes } of old ? changesOfMeaning(old.settings, given) : [])
-      for (const change of changes)
-        bindReport(log, brand, report)({ event: 'meaning_changed', message: change });
-    return after.current?.hash ?? own;
-  }
-
-  /** @throws BrandReportsError `config` if functions maintain settings of another meaning and nobody has asked to replace them */
-  async assertMayReplace(brands: LakeSettings['brands'], adoption = COMMAND_LINE): Promise<void> {
-    const found = await mapConcurrent(Object.entries(brands), CONCURRENCY, async ([brand, given]) => {
-      const current = adoption.by === 'functions' ? undefined : await this.#document(brand).cached();
-      const old =
-        current?.current && isLeft(current.current, adoption) && settingsIn(current, this.#options.reports);
-      return old ? linesOf(brand, changesOfMeaning(old.settings, given)) : [];
-    });
-    const lines = found.flat();
-    if (lines.length > 0)
-      throw configError(
-        'settings_maintained',
-        `Deployed functions maintain the settings of ${this.#options.lake.store.url}, and yours give its records another meaning:\n${lines.map((line) => `- ${line}`).join('\n')}\nUse the deployed settings, or deploy yours. To replace them for all readers until a function runs, add --adopt-settings.`,
-      );
-  }
-
-  #document(brand: string): CasDocument<CurrentSettings> {
-    const { lake, reports, newId, clock, random } = this.#options;
-    const known = this.#documents.get(brand);
-    if (known) return known;
-    const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
-    const made = new CasDocument({
-      ...{ store: lake.store, key: brandSettingsKey(brand), parse: parseCurrentSettings(brand, reports) },
-      // The next run that adopts its settings writes them again.
-      ...{ newId, pause, recovers: true },
-    });
-    this.#documents.set(brand, made);
-    return made;
-  }
+  const parse = parseSettingsVersion(brandSettingsKey(brand), current.hash, reports);
+  return { settings: parse(current.settings), since: current.since };
 }
 
 interface StoredSettingsOptions {
@@ -215,30 +119,105 @@ interface StoredSettingsOptions {
   log: Log;
 }
 
-/** Whether a run leaves these settings as they are. */
-function isLeft(
-  current: Pick<NonNullable<CurrentSettings['current']>, 'by'>,
-  { by, isAsked }: Adoption,
-): boolean {
-  return current.by === 'functions' && by === 'command_line' && !isAsked;
+/** The settings of a lake's brands, as one process has read or written them. Damaged settings count as missing. */
+export class StoredSettings {
+  readonly #options: StoredSettingsOptions;
+  readonly #documents = new Map<string, CasDocument<Stored>>();
+  #listed: Promise<string[]> | undefined;
+
+  constructor(options: StoredSettingsOptions) {
+    this.#options = options;
+  }
+
+  /** The settings of a brand; `undefined` before its first run. */
+  async of(brand: string): Promise<LakeBrandSettings | undefined> {
+    return settingsIn(await this.#document(brand).cached(), this.#options.reports)?.settings;
+  }
+
+  /** The settings of all brands of the lake. @param given settings that replace those of their brands */
+  async all(given?: LakeSettings): Promise<LakeSettings> {
+    this.#listed ??= brandsIn(this.#options.lake.store);
+    const listed = new Set([...(await this.#listed), ...this.#documents.keys()]);
+    const others = [...listed].filter((brand) => !given?.brands[brand]);
+    const found = await mapConcurrent(others, CONCURRENCY, async (brand) => {
+      const settings = await this.of(brand);
+      return settings ? [[brand, settings] as const] : [];
+    });
+    return { ...given, brands: { ...Object.fromEntries(found.flat()), ...given?.brands } };
+  }
+
+  /**
+   * Stores the settings of a run, and logs each change of their meaning.
+   * @returns the hash of the settings that count from now on
+   */
+  async adopt(brand: string, given: LakeBrandSettings, adoption = COMMAND_LINE): Promise<string> {
+    const { lake, clock, reports, log } = this.#options;
+    const settings = keptOf(given);
+    const own = hash('sha256', textOf(settings));
+    const stays = ({ current }: Stored) =>
+      isLeft(current, adoption) || (current?.hash === own && current.by === adoption.by);
+    const document = this.#document(brand);
+    let before = await document.cached();
+    if (stays(before)) return before.current?.hash ?? own;
+    await lake.store.put(brandSettingsKey(brand, own), Buffer.from(textOf(settings)), { ifAbsent: true });
+    const now = new Date(clock.wallMs()).toISOString();
+    const after = await document.update((found) => {
+      before = found;
+      if (stays(found)) return found;
+      const since = found.current?.hash === own ? found.current.since : now;
+      return { ...found, current: { hash: own, since, by: adoption.by, settings } };
+    });
+    const old = after === before ? undefined : settingsIn(before, reports);
+    for (const { report, change } of changesOfMeaning(old?.settings ?? given, given))
+      log({ event: 'meaning_changed', brand, report, message: change });
+    return after.current?.hash ?? own;
+  }
+
+  /** @throws BrandReportsError `config` if a run would leave settings of functions that give records another meaning */
+  async assertMayReplace(brands: LakeSettings['brands'], adoption = COMMAND_LINE): Promise<void> {
+    if (adoption.by === 'functions') return;
+    const found = await mapConcurrent(Object.entries(brands), CONCURRENCY, async ([brand, given]) => {
+      const { current } = await this.#document(brand).cached();
+      const old = isLeft(current, adoption) ? await this.of(brand) : undefined;
+      return changesOfMeaning(old ?? given, given).map((of) => `\n- ${brand} ${of.report}: ${of.change}`);
+    });
+    if (found.flat().length === 0) return;
+    throw configError(
+      'settings_maintained',
+      `Deployed functions maintain the settings of ${this.#options.lake.store.url}, and yours give its records another meaning:${found.flat().join('')}\nUse the deployed settings, or deploy yours. To replace them for all readers until a function runs, add --adopt-settings.`,
+    );
+  }
+
+  #document(brand: string): CasDocument<Stored> {
+    const { lake, reports, newId, clock, random } = this.#options;
+    const pause = (tries: number) => clock.sleep(fullJitterMs(tries, DOCUMENT_RETRY, random()));
+    const [key, parse] = [brandSettingsKey(brand), parseCurrentSettings(brand, reports)];
+    // The next run writes damaged settings again.
+    const made = { store: lake.store, key, parse, newId, pause, recovers: true };
+    const found = this.#documents.get(brand) ?? new CasDocument(made);
+    this.#documents.set(brand, found);
+    return found;
+  }
+}
+
+/** Whether a run leaves the settings as they are, because functions maintain them. */
+function isLeft(current: Stored['current'], { by, isAsked }: Adoption): boolean {
+  return current?.by === 'functions' && by === 'command_line' && !isAsked;
 }
 
 async function brandsIn(store: ObjectStore): Promise<string[]> {
-  const keys = await Array.fromAsync(store.list(BRAND_SETTINGS_PREFIX), ({ key }) =>
-    parseBrandSettingsKey(key),
+  const found = await Array.fromAsync(store.list(BRAND_SETTINGS_PREFIX), (each) =>
+    parseBrandSettingsKey(each.key),
   );
-  return keys.flatMap((of) => (of && of.hash === undefined ? [of.brand] : []));
+  return found.flatMap((of) => (of && of.hash === undefined ? [of.brand] : []));
 }
 
 /** What a lake keeps of the settings of a brand. */
-function keptOf(brand: LakeBrandSettings): JsonObject {
+function keptOf(brand: LakeBrandSettings): object {
   const { timeZone, startDate, timestampUnit, firstPage, endTime, endDate } = brand;
   const { lateMinutes, snapshotRetentionDays } = brand;
-  const reports = Object.entries(brand.reports).map(([name, { pageSize: _ofRequests, ...own }]) => [
-    name,
-    own,
-  ]);
-  return sorted({
+  const reports = Object.entries(brand.reports).map(([name, { pageSize: _, ...own }]) => [name, own]);
+  return {
     ...{
       timeZone,
       startDate,
@@ -250,16 +229,11 @@ function keptOf(brand: LakeBrandSettings): JsonObject {
       snapshotRetentionDays,
     },
     reports: Object.fromEntries(reports),
-  });
+  };
 }
 
-/** The same JSON with the keys of each object in one order: equal settings have equal bytes. */
-function sorted(settings: object | Json): JsonObject {
-  const json = parseJson(textOf(settings));
-  return isJsonObject(json) ? json : {};
-}
-
-function textOf(settings: object | Json): string {
+/** The JSON with the keys of each object in one order: equal settings have equal bytes. */
+function textOf(settings: Json | object): string {
   const inOrder = (_key: string, value: unknown) =>
     isJsonObject(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -267,7 +241,13 @@ function textOf(settings: object | Json): string {
   return `${JSON.stringify(settings, inOrder)}\n`;
 }
 
-/** The roles of a report's records, by the settings of a brand. */
+/** The fields and the words of a report: what its records mean. */
+export interface BrandRoles {
+  fields: ReportSettings['fields'];
+  words: Readonly<Record<string, string>>;
+}
+
+/** What the records of a report mean by the settings of a brand. */
 export function rolesOf(
   settings: LakeBrandSettings | undefined,
   { name }: Pick<ReportDefinition, 'name'>,
@@ -276,44 +256,21 @@ export function rolesOf(
   return { fields, words: states?.words ?? {} };
 }
 
-/** The roles of a report's records, by brand. */
-export function rolesByBrand(
-  { brands }: LakeSettings,
-  report: Pick<ReportDefinition, 'name'>,
-): Record<string, BrandRoles> {
-  return Object.fromEntries(Object.entries(brands).map(([brand, own]) => [brand, rolesOf(own, report)]));
-}
-
-interface Changes {
-  report: string;
-  /** `commission comm → commissionValue` */
-  changes: string[];
-}
-
-/** The roles and the words that other settings change, by report. */
-function changesOfMeaning(before: LakeBrandSettings, after: LakeBrandSettings): Changes[] {
+/** The roles and the words that other settings change: `commission comm → commissionValue`. */
+function changesOfMeaning(before: LakeBrandSettings, after: LakeBrandSettings) {
   return Object.keys(after.reports).flatMap((report) => {
-    const [old, now] = [before, after].map((settings) => meaningOf(rolesOf(settings, { name: report })));
-    const names = [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])];
-    const changes = names
-      .map((name) => ({ name, from: old?.get(name) ?? 'not set', to: now?.get(name) ?? 'not set' }))
-      .flatMap(({ name, from, to }) => (from === to ? [] : [`${name} ${from} → ${to}`]));
-    return changes.length > 0 ? [{ report, changes }] : [];
+    const [old, now] = [meaningOf(before, report), meaningOf(after, report)];
+    return Object.keys({ ...old, ...now })
+      .filter((name) => old[name] !== now[name])
+      .map((name) => ({ report, change: `${name} ${old[name] ?? 'not set'} → ${now[name] ?? 'not set'}` }));
   });
 }
 
-function meaningOf({ fields, words }: BrandRoles): Map<string, string> {
-  const ofFields = Object.entries(fields).map(
-    ([role, field]) => [role, field === null ? 'no field' : [field].flat().join(' or ')] as const,
-  );
-  const ofWords = Object.entries(words).map(
-    ([word, state]) => [`word ${JSON.stringify(word)}`, state] as const,
-  );
-  return new Map([...ofFields, ...ofWords]);
-}
-
-function linesOf(brand: string, found: readonly Changes[]): string[] {
-  return found.flatMap(({ report, changes }) => changes.map((change) => `${brand} ${report}: ${change}`));
+function meaningOf(settings: LakeBrandSettings, name: string): Partial<Record<string, string>> {
+  const { fields, words } = rolesOf(settings, { name });
+  const roles = Object.entries(fields).map(([role, field]) => [role, field ?? 'no field']);
+  const states = Object.entries(words).map(([word, state]) => [`word ${JSON.stringify(word)}`, state]);
+  return Object.fromEntries([...roles, ...states]);
 }
 
 /** A line about a brand for the people who read an outlet. */
@@ -332,17 +289,20 @@ export function settingsInUse(
   given: LakeSettings | undefined,
   origin = 'these settings',
 ): { settings: LakeSettings | undefined; notes: SettingsNote[] } {
-  const ofLake = new Map(lake.flatMap(({ brand, inLake }) => (inLake ? [[brand, inLake] as const] : [])));
-  const usable = [...ofLake].flatMap(([brand, { settings }]) =>
-    settings ? [[brand, settings] as const] : [],
-  );
-  const brands = { ...Object.fromEntries(usable), ...given?.brands };
-  const notes = [...ofLake].flatMap(([brand, { settings, since, damage }]) => {
-    if (!settings) return [{ brand, text: damage ?? '' }];
-    return changesOfMeaning(settings, brands[brand] ?? settings).map(({ report, changes }) => ({
-      brand,
-      text: `fields of ${brand} ${report} are those of ${origin}; the lake has other ones since ${since}: ${changes.join(', ')}`,
-    }));
-  });
-  return { settings: Object.keys(brands).length > 0 ? { brands } : undefined, notes };
+  const brands = { ...given?.brands };
+  const notes = new Map<string, string[]>();
+  for (const { brand, inLake: { settings, since, damage } = {} } of lake) {
+    const used = brands[brand] ?? settings;
+    if (used) brands[brand] = used;
+    const changes = settings && used ? changesOfMeaning(settings, used) : [];
+    const differ = [...Map.groupBy(changes, ({ report }) => report)].map(
+      ([report, own]) =>
+        `fields of ${brand} ${report} are those of ${origin}; the lake has other ones since ${since}: ${own.map(({ change }) => change).join(', ')}`,
+    );
+    notes.set(brand, [...differ, ...(damage === undefined ? [] : [damage])]);
+  }
+  return {
+    settings: Object.keys(brands).length > 0 ? { ...given, brands } : undefined,
+    notes: [...notes].flatMap(([brand, texts]) => texts.map((text) => ({ brand, text }))),
+  };
 }
