@@ -9,17 +9,22 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
-import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
+import {
+  DERIVED_COLUMNS,
+  DAY_PARTITION_KEYS,
+  type Column,
+  typeSpec,
+  type Value,
+} from '../shared/column-types.ts';
 import { configError } from '../shared/errors.ts';
 import {
   CHANGES_PREFIX,
-  DAY_PARTITION_KEYS,
   LEDGER_TABLES,
   SNAPSHOTS_PREFIX,
   closedTable,
   versionKey,
 } from '../shared/lake/paths.ts';
-import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
+import type { Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
   committedChangesKey,

@@ -6,7 +6,7 @@ import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { tableRoles } from '../../shared/catalog/view-roles.ts';
-import { type ColumnType, typeSpec } from '../../shared/column-types.ts';
+import { DAY_PARTITION_KEYS, type ColumnType, typeSpec } from '../../shared/column-types.ts';
 import {
   type DescribedColumn,
   chosenFields,
@@ -15,7 +15,6 @@ import {
 } from '../../shared/lake/documents/described-columns.ts';
 import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
-import { DAY_PARTITION_KEYS } from '../../shared/lake/paths.ts';
 import type { ObjectStore, TableShape } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -4,11 +4,11 @@
  * service that renames a field restates old days too. A field that is filled only days later, such as the time of a
  * payment, is empty in every first version, so its absence is no finding.
  */
+import { DERIVED_COLUMNS } from '../column-types.ts';
 import { addDays } from '../days.ts';
 import type { DayEntry } from '../lake/documents/ledger.ts';
 import type { NewColumns } from '../lake/documents/schema.ts';
 import { MAX_FILLED } from '../lake/table/column-facts.ts';
-import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
 
 export interface FieldFinding {
   check: 'new_column' | 'emptied_column';

@@ -23,11 +23,10 @@
  *   current/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  * ```
  */
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { isDay } from '../days.ts';
 import type { Partition, TableShape } from '../ports.ts';
 
-/** Partition keys of the reports' tables, in the order of the folders. */
-export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
 /** Partition keys of the tables that are built from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of the tables of closed months, in the order of the folders. */

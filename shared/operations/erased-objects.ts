@@ -1,10 +1,10 @@
 /* Finds everything in a lake that has data of the days to erase, by keys alone: `KINDS` lists all of it. */
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import type { BrandReport } from '../context/context.ts';
 import { addDays, monthOf } from '../days.ts';
 import {
   COVERAGE_PAGE_KEY,
   DAMAGED_PREFIX,
-  DAY_PARTITION_KEYS,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,

@@ -24,9 +24,7 @@ import {
   parseInput,
   text,
 } from '../validation/input.ts';
-import { ALLOWED_TYPES, parseColumnType } from '../column-types.ts';
-import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
-import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
+import { DERIVED_COLUMNS, DAY_PARTITION_KEYS, ALLOWED_TYPES, parseColumnType } from '../column-types.ts';
 import { ROLES } from '../roles/index.ts';
 import {
   STATE_WORDS,

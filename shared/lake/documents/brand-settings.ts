@@ -3,7 +3,7 @@
  * BI tool and a function derive the same numbers from one lake. Neither document has an address or a credential.
  * - `schema/settings/<brand>/current.json` has the settings of the last run that adopted any, and changes by
  *   compare-and-swap. It contains the settings themselves: a reader sends one request for each brand.
- * - `schema/settings/<brand>/<hash>.json` keeps each version for good. Its name is the hash of its bytes.
+ * - `schema/settings/<brand>/<hash>.json` keeps each version. Its name is the hash of its bytes.
  */
 import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -90,18 +90,22 @@ export function parseSettingsVersion(key: string, sha256: string, reports: Repor
   };
 }
 
-/** What the lake has of the settings of a brand; `undefined` before its first run. */
+/** By brand, what the lake has of its settings; `undefined` before its first run. */
 export async function readBrandSettings(
   store: ObjectStore,
   reports: ReportRegistry,
-  brand: string,
-): Promise<SettingsInLake | undefined> {
-  const key = brandSettingsKey(brand);
-  const stored = await store.get(key);
-  const parse = async () =>
-    stored && settingsIn(parseCurrentSettings(brand, reports)(parseJsonDocument(key, stored.body)), reports);
-  const read = await readOrDamage(parse());
-  return 'damage' in read ? { damage: read.damage.message } : read.value;
+  brands: readonly string[],
+): Promise<ReadonlyMap<string, SettingsInLake | undefined>> {
+  const found = await mapConcurrent([...new Set(brands)], CONCURRENCY, async (brand) => {
+    const key = brandSettingsKey(brand);
+    const stored = await store.get(key);
+    const parse = async () =>
+      stored &&
+      settingsIn(parseCurrentSettings(brand, reports)(parseJsonDocument(key, stored.body)), reports);
+    const read = await readOrDamage(parse());
+    return [brand, 'damage' in read ? { damage: read.damage.message } : read.value] as const;
+  });
+  return new Map(found);
 }
 
 function settingsIn({ brand, current }: Stored, reports: ReportRegistry) {
@@ -216,7 +220,10 @@ async function brandsIn(store: ObjectStore): Promise<string[]> {
 function keptOf(brand: LakeBrandSettings): object {
   const { timeZone, startDate, timestampUnit, firstPage, endTime, endDate } = brand;
   const { lateMinutes, snapshotRetentionDays } = brand;
-  const reports = Object.entries(brand.reports).map(([name, { pageSize: _, ...own }]) => [name, own]);
+  const reports = Object.entries(brand.reports).map(([name, { pageSize: _ofRequests, ...own }]) => [
+    name,
+    own,
+  ]);
   return {
     ...{
       timeZone,

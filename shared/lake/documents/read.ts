@@ -157,14 +157,19 @@ export async function readWantedLedgers(
         needs(month, other.of),
     );
   const tables = [...new Set(listed.map(({ report }) => report))];
-  const brands = [...new Set(listed.map(({ brand }) => brand))];
-  const [stored, settings] = await Promise.all([
-    mapOf(tables, async (report) => {
-      const schema = await undamaged(readSchema(store, report));
-      return { columns: schema?.columns, newColumns: schema && newColumnsOf(schema) };
-    }),
-    mapOf(brands, (brand) => readBrandSettings(store, reports, brand)),
-  ]);
+  const stored = new Map(
+    await Promise.all(
+      tables.map(async (report) => {
+        const schema = await undamaged(readSchema(store, report));
+        return [report, { columns: schema?.columns, newColumns: schema && newColumnsOf(schema) }] as const;
+      }),
+    ),
+  );
+  const settings = await readBrandSettings(
+    store,
+    reports,
+    listed.map(({ brand }) => brand),
+  );
   return Promise.all(
     all.map(async ({ of, months, damaged }) => {
       const { brand, report, state } = of;
@@ -185,11 +190,10 @@ export async function readWantedLedgers(
         const key = ledgerKey(report.name, brand, month);
         return { key, month, message: damagedDocument(key, lostLedger(month)).message };
       });
-      const inLake = settings.get(brand);
       const faults = [...damaged, ...ofLost, ...read.flatMap((each) => each.damaged)];
       return {
         ...of,
-        inLake,
+        inLake: settings.get(brand),
         columns: stored.get(report)?.columns,
         newColumns: stored.get(report)?.newColumns,
         // The ledgers show whether the report has ever returned a record.
@@ -199,11 +203,6 @@ export async function readWantedLedgers(
       };
     }),
   );
-}
-
-/** The values of the keys, which are read side by side. */
-async function mapOf<Key, Value>(keys: readonly Key[], valueOf: (key: Key) => Promise<Value>) {
-  return new Map(await Promise.all(keys.map(async (key) => [key, await valueOf(key)] as const)));
 }
 
 function looksUp({ day }: ReportDefinition, other: ReportDefinition): boolean {

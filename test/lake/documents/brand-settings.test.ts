@@ -37,7 +37,10 @@ function lakeOf(store: ObjectStore = memoryStore(), nowMs = Date.parse('2026-02-
   const log = (event: LogEvent) => {
     if (event.event === 'meaning_changed') lines.push(`${event.brand} ${event.report} ${event.message}`);
   };
-  const newId = () => `id-${(ids += 1)}`;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
   const clock = { wallMs: () => nowMs, sleep: async () => {} };
   const stored = new StoredSettings({ lake: { store }, reports, newId, clock, random: () => 0, log });
   const adopt = (settings = COMM, adoption?: Adoption) => {
@@ -46,6 +49,10 @@ function lakeOf(store: ObjectStore = memoryStore(), nowMs = Date.parse('2026-02-
     return stored.adopt('acme', acme, adoption);
   };
   return { stored, adopt, lines };
+}
+
+async function readIn(store: ObjectStore) {
+  return (await readBrandSettings(store, reports, ['acme'])).get('acme');
 }
 
 function documentIn(store: MemoryStore) {
@@ -67,7 +74,7 @@ describe('the settings that a run adopts', () => {
     const store = memoryStore();
     const [first] = [await lakeOf(store).adopt(settingsWith({ fields: { state: 'a', amount: 'b' } }))];
     expect(await lakeOf(store).adopt(settingsWith({ fields: { amount: 'b', state: 'a' } }))).toBe(first);
-    const { settings } = (await readBrandSettings(store, reports, 'acme')) ?? {};
+    const { settings } = (await readIn(store)) ?? {};
     expect(settings?.reports.order_list?.fields).toEqual({ amount: 'b', state: 'a' });
   });
 
@@ -77,8 +84,14 @@ describe('the settings that a run adopts', () => {
     const requests: string[] = [];
     const counting: ObjectStore = {
       ...store,
-      get: (key) => (requests.push(`get ${key}`), store.get(key)),
-      put: (key, ...rest) => (requests.push(`put ${key}`), store.put(key, ...rest)),
+      get(key) {
+        requests.push(`get ${key}`);
+        return store.get(key);
+      },
+      put(key, ...rest) {
+        requests.push(`put ${key}`);
+        return store.put(key, ...rest);
+      },
     };
     const lake = lakeOf(counting);
     for (let report = 1; report <= 5; report += 1) await lake.adopt();
@@ -152,7 +165,7 @@ describe('stored settings', () => {
         : JSON.stringify({ ...JSON.parse(text), ...change });
     await store.delete([brandSettingsKey('acme')]);
     await store.put(brandSettingsKey('acme'), Buffer.from(damaged), { ifAbsent: true });
-    const read = await readBrandSettings(store, reports, 'acme');
+    const read = await readIn(store);
     expect(read).toEqual({
       damage: expect.stringMatching(/current\.json cannot be used: .*verify --restore/),
     });
@@ -162,7 +175,7 @@ describe('stored settings', () => {
     const { adopt, stored } = lakeOf(store);
     expect(await stored.of('acme')).toBeUndefined();
     await adopt();
-    expect(await readBrandSettings(store, reports, 'acme')).toMatchObject({ settings: { timeZone: 'UTC' } });
+    expect(await readIn(store)).toMatchObject({ settings: { timeZone: 'UTC' } });
   });
 
   it('are read side by side, also by a reader of some reports', async () => {
@@ -188,11 +201,11 @@ describe('stored settings', () => {
     expect([requests, most > 8]).toEqual([300, true]);
     const { clicks_detail } = reports;
     if (!clicks_detail) throw new Error('there is no report of details');
-    const read = await readBrandSettings(store, { clicks_detail }, 'brand-7');
+    const read = (await readBrandSettings(store, { clicks_detail }, ['brand-7'])).get('brand-7');
     expect(Object.keys(read?.settings?.reports ?? {})).toEqual(['clicks_detail']);
   });
 
-  it('without a run are none, and those that are given count', () => {
+  it('are missing before a run; then the given settings count', () => {
     expect(settingsInUse([{ brand: 'acme' }], undefined)).toEqual({ settings: undefined, notes: [] });
     const { settings, notes } = settingsInUse([{ brand: 'acme' }], COMM);
     expect([Object.keys(settings?.brands ?? {}), notes]).toEqual([['acme'], []]);
