@@ -247,8 +247,7 @@ export async function createRelations(
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
   }
-  const brands = ledgers.map(({ brand }) => brand);
-  const roles = asClosed ? closedRoles(asClosed, wanted) : tableRoles(wanted, settings, brands);
+  const roles = asClosed ? closedRoles(asClosed, wanted) : tableRoles(wanted, settings, ledgers);
   const closesRead = asClosed ?? (closedTables.some(isRead) ? closes : []);
   const erased = typeof asOf === 'number' ? erasedNow(ofNamed) : erasedFromCloses(closesRead, wanted);
   for (const line of erased) (lake.onGap ?? note)(oneLine(`warning: ${line}`));

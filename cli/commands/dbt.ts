@@ -53,11 +53,7 @@ async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const policies = ledgers.map(({ brand, report }) => enabledPolicy(settings, brand, report));
   const expected = ledgers.filter((_, index) => !settings || policies[index]);
   const read = new Set(expected.map(({ report }) => report.name));
-  const roles = tableRoles(
-    all,
-    settings,
-    ledgers.map(({ brand }) => brand),
-  );
+  const roles = tableRoles(all, settings, ledgers);
   const files = dbtProject({ reports, columns, roles, read, graceHours: graceHours(policies), database });
   for (const [path, text] of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

@@ -65,20 +65,25 @@ async function listViews({ nowMs }: SqlLake): Promise<string[]> {
 async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<string[]> {
   const report = Object.values(reports).find(({ table }) => table === name);
   const shape = lifecycleTables(reports).find((each) => each.name === name);
-  const columns = shape ? columnsOfShape(shape) : report && (await columnsOfReport(lake, report));
+  const found = report && (await columnsOfReport(lake, report));
+  const columns = shape ? columnsOfShape(shape) : found?.columns;
   if (!columns) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
   const lines = columns.map((column) =>
     [column.name, `${typeSpec(column.type).duckdb};`, columnText(column)].join(' '),
   );
-  return [...notesOf([], [], lake.nowMs), ...lines];
+  return [...notesOf([], [], lake.nowMs), ...(found?.notes ?? []), ...lines];
 }
 
-async function columnsOfReport({ store, settings, nowMs }: SqlLake, report: ReportDefinition) {
+async function columnsOfReport(
+  { store, settings: given, settingsFile, nowMs }: SqlLake,
+  report: ReportDefinition,
+) {
   const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
   const schema = await readSchema(store, report);
-  const { settings: used } = settingsInUse(own, settings);
-  const roles = tableRoles([report], used).get(report.table);
-  return describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
+  const { settings, notes } = settingsInUse(own, given, settingsFile);
+  const roles = tableRoles([report], settings).get(report.table);
+  const columns = describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
+  return { columns, notes: notes.map(({ text }) => `note: ${text}`) };
 }
 
 async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {

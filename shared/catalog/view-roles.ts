@@ -20,15 +20,18 @@ export type TableColumns = ReadonlyMap<string, readonly Column[]>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
-/** The roles by these settings. @param brands the brands that have rows */
+/** The roles by these settings. @param ledgers of the brands that have rows; missing: the brands of the settings */
 export function tableRoles(
-  reports: readonly Pick<ReportDefinition, 'name' | 'table'>[],
+  reports: readonly ReportDefinition[],
   settings: LakeSettings | undefined,
-  brands: readonly string[] = Object.keys(settings?.brands ?? {}),
+  ledgers = Object.keys(settings?.brands ?? {}).map((brand): { brand: string } => ({ brand })),
 ): TableRoles {
-  const rolesOfBrands = (report: Pick<ReportDefinition, 'name'>) =>
-    Object.fromEntries(brands.map((brand) => [brand, rolesOf(settings?.brands[brand], report)]));
-  return new Map(reports.map((report) => [report.table, rolesOfBrands(report)]));
+  return new Map(
+    reports.map((report) => {
+      const roles = ledgers.map(({ brand }) => [brand, rolesOf(settings?.brands[brand], report)] as const);
+      return [report.table, Object.fromEntries(roles)] as const;
+    }),
+  );
 }
 
 /** The view over tables with these columns, whose fields have these roles. */

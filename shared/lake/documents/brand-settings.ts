@@ -126,11 +126,13 @@ interface StoredSettingsOptions {
 /** The settings of a lake's brands, as one process has read or written them. Damaged settings count as missing. */
 export class StoredSettings {
   readonly #options: StoredSettingsOptions;
+  readonly #begunMs: number;
   readonly #documents = new Map<string, CasDocument<Stored>>();
   #listed: Promise<string[]> | undefined;
 
   constructor(options: StoredSettingsOptions) {
     this.#options = options;
+    this.#begunMs = options.clock.wallMs();
   }
 
   /** The settings of a brand; `undefined` before its first run. */
@@ -158,8 +160,13 @@ export class StoredSettings {
     const { lake, clock, reports, log } = this.#options;
     const settings = keptOf(given);
     const own = hash('sha256', textOf(settings));
+    // A run that began with older settings, before a deployment, must not bring them back when it ends.
+    const isNewer = (ms: number) => this.#begunMs < ms && ms <= clock.wallMs();
     const stays = ({ current }: Stored) =>
-      isLeft(current, adoption) || (current?.hash === own && current.by === adoption.by);
+      current !== undefined &&
+      (isLeft(current, adoption) ||
+        isNewer(Date.parse(current.since)) ||
+        (current.hash === own && current.by === adoption.by));
     const document = this.#document(brand);
     let before = await document.cached();
     if (stays(before)) return before.current?.hash ?? own;

@@ -32,7 +32,10 @@ const MEANING = [
 
 let ids = 0;
 
-function lakeOf(store: ObjectStore = memoryStore(), nowMs = Date.parse('2026-02-01T00:00:00Z')) {
+function lakeOf(
+  store: ObjectStore = memoryStore(),
+  nowMs: number | (() => number) = Date.parse('2026-02-01T00:00:00Z'),
+) {
   const lines: string[] = [];
   const log = (event: LogEvent) => {
     if (event.event === 'meaning_changed') lines.push(`${event.brand} ${event.report} ${event.message}`);
@@ -41,7 +44,7 @@ function lakeOf(store: ObjectStore = memoryStore(), nowMs = Date.parse('2026-02-
     ids += 1;
     return `id-${ids}`;
   };
-  const clock = { wallMs: () => nowMs, sleep: async () => {} };
+  const clock = { wallMs: () => (typeof nowMs === 'number' ? nowMs : nowMs()), sleep: async () => {} };
   const stored = new StoredSettings({ lake: { store }, reports, newId, clock, random: () => 0, log });
   const adopt = (settings = COMM, adoption?: Adoption) => {
     const { acme } = settings.brands;
@@ -138,6 +141,19 @@ describe('the settings that a run adopts', () => {
       code: 'settings_maintained',
       message: expect.stringContaining('- acme order_list: commission comm → value'),
     });
+  });
+
+  it('stay if another run has changed them since this run began, unless the clock of that run was ahead', async () => {
+    const store = memoryStore();
+    await lakeOf(store).adopt(COMM, functions);
+    let nowMs = Date.parse('2026-03-01T00:00:00Z');
+    const running = lakeOf(store, () => nowMs);
+    const sha256 = await lakeOf(store, nowMs + 1000).adopt(VALUE, functions);
+    nowMs += 2000;
+    expect(await running.adopt(COMM, functions)).toBe(sha256);
+    await lakeOf(store, Date.parse('2027-01-01T00:00:00Z')).adopt(LATER, functions);
+    expect(await lakeOf(store, nowMs).adopt(VALUE, functions)).toBe(sha256);
+    expect(documentIn(store).current).toMatchObject({ hash: sha256, since: '2026-03-01T00:00:02.000Z' });
   });
 
   it('I5: are those of one of two runs at once, and the log names the change that happened', async () => {
