@@ -14,7 +14,7 @@ import { newId } from '../shared/adapters/new-id.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import type { Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
-import type { Settings } from '../shared/settings/settings.ts';
+import type { LakeSettings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import type { SqlLake, SqlSession } from './sql-tables.ts';
@@ -71,7 +71,7 @@ async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<b
  * the days are published.
  * @returns `false` if the file shows an older state
  */
-export async function rewriteDatabase({ store }: Lake, settings: Settings | undefined): Promise<boolean> {
+export async function rewriteDatabase({ store }: Lake, settings: LakeSettings | undefined): Promise<boolean> {
   const { localFolder: folder } = store;
   if (folder === undefined || !existsSync(databaseFile(folder))) return true;
   try {

@@ -10,6 +10,10 @@ const SHARED = {
     '--settings <file>',
     'the settings: a cdk.json, or a JSON file of just the settings',
   ).default(defaultSettings(), `${OWN_SETTINGS} if it exists, else cdk.json`),
+  adoptSettings: new Option(
+    '--adopt-settings',
+    'let these settings replace the settings of deployed functions, which give records another meaning, for all readers',
+  ),
   credentials: new Option(
     '--credentials <file>',
     'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional. Or "aws": the ' +

@@ -4,7 +4,7 @@ import { hasRows } from '../shared/lake/documents/ledger.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
 import { type ReportRegistry, viewsOf } from '../shared/reports/definition.ts';
-import { fieldsIn } from '../shared/roles/index.ts';
+import { type RoleFields, fieldsIn } from '../shared/roles/index.ts';
 import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
 
@@ -21,7 +21,7 @@ export function gapNotes(
   isNamed: (view: string) => boolean,
 ): string[] {
   const notes = ledgers.flatMap((own) => {
-    const fields = roles.get(own.report.table)?.[own.brand]?.fields ?? own.roles?.fields;
+    const fields = roles.get(own.report.table)?.[own.brand]?.fields;
     const gaps = roleGaps(own, reports, fields)
       .map((gap) => ({ ...gap, views: gap.views.filter(isNamed) }))
       .filter(({ views }) => views.length > 0);
@@ -38,7 +38,7 @@ export function gapNotes(
 function excluded(
   { brand, report, ledgers, columns = [] }: ReportLedgers,
   reports: ReportRegistry,
-  fields: NonNullable<ReportLedgers['roles']>['fields'] = {},
+  fields: RoleFields = {},
   isNamed: (view: string) => boolean,
 ): string[] {
   if (!hasRows(ledgers.values())) return [];

@@ -15,6 +15,7 @@ import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
+import { StoredSettings } from '../shared/lake/documents/brand-settings.ts';
 import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource, Lake } from '../shared/ports.ts';
@@ -33,6 +34,7 @@ export interface RunFlags extends SharedFlags {
   from?: string;
   to?: string;
   acceptFewer?: boolean;
+  adoptSettings?: boolean;
 }
 
 /**
@@ -76,6 +78,7 @@ export async function createPlanOptions(
     ...(await lakeAccess(flags, log, openLake)),
     settings,
     reports,
+    adoption: { by: 'command_line', isAsked: flags.adoptSettings },
     scope: { brands, reports: names.length > 0 ? names : undefined, from, to, acceptFewer },
   };
 }
@@ -114,16 +117,17 @@ function noteSharing({ store: { localFolder } }: Lake): void {
 
 /** The lake of a command that needs no settings, for SQL. @throws like `readSettingsIfAny` and `openExistingLake` */
 export async function sqlLake(flags: Pick<SharedFlags, 'lake' | 'settings'>) {
-  // Without settings, `coverage.next_due` is NULL.
   const settings = await readSettingsIfAny(flags);
   const { store } = await openExistingLake(flags.lake);
-  return { store, reports, settings, nowMs: Date.now() };
+  return { store, reports, settings, settingsFile: flags.settings, nowMs: Date.now() };
 }
 
 /** The access of a command that needs no settings and writes to the lake. @throws like `sqlLake` */
 export async function writableLake(flags: SharedFlags) {
-  const settings = await readSettingsIfAny(flags);
-  return { ...(await lakeAccess(flags)), reports, settings };
+  const given = await readSettingsIfAny(flags);
+  const access = { ...(await lakeAccess(flags)), reports };
+  const settings = await new StoredSettings(access).all(given);
+  return { ...access, settings, settingsFile: flags.settings };
 }
 
 /**

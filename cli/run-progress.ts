@@ -129,9 +129,9 @@ function textOf(event: LogEvent): string | undefined {
   }
 }
 
-/** The line above the progress line for an event on a terminal: only errors have one. */
+/** The line above the progress line for an event on a terminal: errors have one, and what changes all numbers. */
 export function errorLineOf(event: LogEvent): string | undefined {
-  return levelOf(event) === 'error' ? lineOf(event) : undefined;
+  return levelOf(event) === 'error' || event.event === 'meaning_changed' ? lineOf(event) : undefined;
 }
 
 function problemLine(event: LogEvent & { message: string }, what: string): string {

@@ -9,17 +9,22 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
-import { type Column, typeSpec, type Value } from '../shared/column-types.ts';
+import {
+  DERIVED_COLUMNS,
+  DAY_PARTITION_KEYS,
+  type Column,
+  typeSpec,
+  type Value,
+} from '../shared/column-types.ts';
 import { configError } from '../shared/errors.ts';
 import {
   CHANGES_PREFIX,
-  DAY_PARTITION_KEYS,
   LEDGER_TABLES,
   SNAPSHOTS_PREFIX,
   closedTable,
   versionKey,
 } from '../shared/lake/paths.ts';
-import { DERIVED_COLUMNS, type Row } from '../shared/lake/table/columns.ts';
+import type { Row } from '../shared/lake/table/columns.ts';
 import {
   type ReportLedgers,
   committedChangesKey,
@@ -28,6 +33,7 @@ import {
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
+import { settingsInUse } from '../shared/lake/documents/brand-settings.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { changeViews, changesTable } from '../shared/history/index.ts';
 import { lifecycleShape } from '../shared/lifecycle/index.ts';
@@ -35,7 +41,7 @@ import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
-import { rolesInLake, viewOver } from '../shared/catalog/view-roles.ts';
+import { tableRoles, viewOver } from '../shared/catalog/view-roles.ts';
 import { gapNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -47,7 +53,7 @@ import {
   dayTables,
 } from '../shared/reports/definition.ts';
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
-import type { Settings } from '../shared/settings/settings.ts';
+import type { LakeSettings } from '../shared/settings/settings.ts';
 import type { Past } from './options.ts';
 import { type CsvTable, createCsvTables } from './csv-tables.ts';
 import { counted, note } from './output.ts';
@@ -73,8 +79,10 @@ import {
 export interface SqlLake {
   store: ObjectStore;
   reports: ReportRegistry;
-  /** They decide `next_due` in `coverage`; without settings it is null. */
-  settings: Settings | undefined;
+  /** They replace the lake's own settings of their brands. */
+  settings: LakeSettings | undefined;
+  /** The file of these settings. If they give records another meaning than the lake's, a note names the file. */
+  settingsFile?: string;
   nowMs: number;
   /**
    * The tables as they were at this instant, at most `nowMs`, or when this month was closed, with its days alone; missing: as
@@ -170,6 +178,7 @@ export async function createRelations(
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
+  const { settings, notes } = settingsInUse(ledgers, lake.settings, lake.settingsFile);
   lake.onLedgers?.(ledgers);
   const namedViews = views.filter(({ name }) => isNamed(name));
   const isRead = (table: string) => isNamed(table) || namedViews.some(({ tables }) => tables.includes(table));
@@ -199,7 +208,7 @@ export async function createRelations(
     );
 
   if (!isPast) {
-    await connection.run(coverageSql(lake, ledgers));
+    await connection.run(coverageSql({ ...lake, settings }, ledgers));
     await createView(connection, freshness);
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
@@ -239,16 +248,17 @@ export async function createRelations(
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
   }
-  const roles = rolesInLake(
-    asClosed ? closedRoles(asClosed, wanted) : ledgers,
-    wanted,
-    asClosed ? undefined : lake.settings,
-  );
+  const roles = asClosed ? closedRoles(asClosed, wanted) : tableRoles(wanted, settings, ledgers);
   const closesRead = asClosed ?? (closedTables.some(isRead) ? closes : []);
   const erased = typeof asOf === 'number' ? erasedNow(ofNamed) : erasedFromCloses(closesRead, wanted);
   for (const line of erased) (lake.onGap ?? note)(oneLine(`warning: ${line}`));
   const isShown = wanted === all ? () => true : isNamed;
-  for (const line of gapNotes(ledgers, reports, roles, isShown)) (lake.onGap ?? note)(line);
+  if (!asClosed)
+    for (const line of [
+      ...(lake.settingsFile === undefined ? [] : notes.map(({ text }) => oneLine(`note: ${text}`))),
+      ...gapNotes(ledgers, reports, roles, isShown),
+    ])
+      (lake.onGap ?? note)(line);
   for (const view of views)
     if (view.tables.every((table) => created.has(table)))
       await createView(connection, viewOver(view, columnsOf, roles));

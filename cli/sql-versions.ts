@@ -3,6 +3,7 @@
  * (`history/versions.ts`), and the versions that closes name.
  */
 import { monthOf } from '../shared/days.ts';
+import type { TableRoles } from '../shared/catalog/view-roles.ts';
 import { configError } from '../shared/errors.ts';
 import {
   type DayOfLedger,
@@ -45,9 +46,15 @@ export async function closesOf(store: ObjectStore, month: string): Promise<Close
 }
 
 /** The roles that tables had at the closes. */
-export function closedRoles(closes: readonly Close[], reports: readonly ReportDefinition[]) {
-  return closes.flatMap(({ brand, tables }) =>
-    reports.map((report) => ({ brand, report, roles: tables[report.table]?.roles })),
+export function closedRoles(closes: readonly Close[], reports: readonly ReportDefinition[]): TableRoles {
+  return new Map(
+    reports.map(({ table }) => {
+      const own = closes.flatMap(({ brand, tables }) => {
+        const { roles } = tables[table] ?? {};
+        return roles ? [[brand, roles] as const] : [];
+      });
+      return [table, Object.fromEntries(own)] as const;
+    }),
   );
 }
 

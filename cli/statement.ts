@@ -9,6 +9,7 @@ import { coverageTable } from '../shared/catalog/coverage.ts';
 import { type TableColumns, type TableRoles, withKnown } from '../shared/catalog/view-roles.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, type ClosedDay, lackingDays, namedDays } from '../shared/lake/documents/close.ts';
+import { type SettingsNote, settingsInUse } from '../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readSchema } from '../shared/lake/documents/read.ts';
 import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
 import { versionKey } from '../shared/lake/paths.ts';
@@ -91,14 +92,18 @@ ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, e
  * @throws BrandReportsError `config` if no brand has days of the month, or a source cannot be read
  */
 export async function readStatements(
-  options: Omit<CloseOptions, 'reports'>,
+  options: Omit<CloseOptions, 'reports'> & { settingsFile?: string },
   publisher?: string,
 ): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
-  const { lake, month, settings } = options;
+  const { lake, month, settings, settingsFile } = options;
   const reports = { [transactions.name]: transactions, [orders.name]: orders };
   const drafts = await draftCloses({ ...options, reports });
   const ledgers: ReportLedgers[] = [];
-  const onLedgers = (read: readonly ReportLedgers[]) => void ledgers.push(...read);
+  let others: readonly SettingsNote[] = [];
+  const onLedgers = (read: readonly ReportLedgers[]) => {
+    ledgers.push(...read);
+    others = settingsInUse(ledgers, settings, settingsFile).notes;
+  };
   const sqlLake = { store: lake.store, reports, settings, nowMs: Date.now(), onLedgers };
   const connection = await createSqlConnection(sqlLake, `FROM ${coverageTable.name}`);
   await connection.run(TABLE_SQL);
@@ -112,7 +117,8 @@ export async function readStatements(
     const [source] = Object.values(reports).filter(({ table }) => table === head.source);
     const own = ledgers.filter((each) => each.brand === draft.brand && each.report === source);
     const gaps = gapNotes(own, reports, rolesOf(close ?? draft), (view) => view === payouts.name);
-    heads.push({ ...head, notes: [...head.notes, ...gaps] });
+    const notes = others.filter(({ brand }) => brand === draft.brand && !close).map(({ text }) => text);
+    heads.push({ ...head, notes: [...head.notes, ...gaps, ...notes] });
   }
   const totals = await factsOf(connection, TOTALS_SQL);
   if (heads.length === 0 || (publisher !== undefined && totals.length === 0))

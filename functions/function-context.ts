@@ -40,6 +40,7 @@ export function createFunctionContext(events?: EventSink) {
       log,
       random: Math.random,
       newId: randomUUID,
+      adoption: { by: 'functions' as const },
       ...(events && { events }),
     };
   };

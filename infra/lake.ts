@@ -10,6 +10,7 @@ import { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
+  BRAND_SETTINGS_PREFIX,
   CHANGES_PREFIX,
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
@@ -34,7 +35,6 @@ import {
   partitionPrefix,
   reportLedgersPrefix,
   reportRawPrefix,
-  rolesKey,
   schemaKey,
   tablePrefix,
 } from '../shared/lake/paths.ts';
@@ -127,7 +127,6 @@ export class Lake extends Construct {
     const documents = reports.flatMap(({ name, table }) => [
       `${reportLedgersPrefix(name)}*`,
       schemaKey(table),
-      rolesKey(table),
     ]);
     const others = [...new Set(reports.flatMap(reportsReadBy))].flatMap((name) => {
       const other = this.reports[name];
@@ -141,7 +140,7 @@ export class Lake extends Construct {
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     const iceberg = reports.map(({ table }) => `${icebergMetadataPrefix(table)}*`);
     this.grant(grantee, [...CHANGE, ...DELETE], [...raw, ...iceberg]);
-    this.grant(grantee, CHANGE, [...documents, FORMAT_KEY, `${RATES_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [...documents, `${BRAND_SETTINGS_PREFIX}*`, FORMAT_KEY, `${RATES_PREFIX}*`]);
     const beside = reports
       .flatMap((report) => reportsBeside(this.reports, report))
       .filter((report) => !reports.includes(report));
@@ -149,7 +148,7 @@ export class Lake extends Construct {
       `${SETTINGS_PREFIX}*`,
       `${CLOSES_PREFIX}*`,
       ...others,
-      ...[...new Set(beside)].flatMap(({ table }) => [schemaKey(table), rolesKey(table)]),
+      ...[...new Set(beside)].flatMap(({ table }) => [schemaKey(table)]),
     ]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
@@ -171,7 +170,7 @@ export class Lake extends Construct {
   }
 
   /**
-   * Lets the watcher, which also draws the status page, read all ledgers, schemas, roles and closes, and write
+   * Lets the watcher, which also draws the status page, read all ledgers, schemas, settings and closes, and write
    * its own documents.
    */
   grantWatch(grantee: Grantee): void {

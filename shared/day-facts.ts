@@ -5,6 +5,7 @@
  */
 import type { Committed, DayChanges, DayEntry, Failure } from './lake/documents/ledger.ts';
 import { type CurrencyTotals, measured, totalsOf } from './lake/documents/totals.ts';
+import { rolesOf } from './lake/documents/brand-settings.ts';
 import type { ReportLedgers } from './lake/documents/read.ts';
 import type { ReportDefinition } from './reports/definition.ts';
 import {
@@ -83,7 +84,8 @@ export function reportDaysIn(
     hasReturnedRecords: own?.state.hasReturnedRecords ?? false,
     entryOn: entriesIn(own?.ledgers ?? new Map()),
     columns: own?.columns,
-    roles: own?.columns && fieldsIn(own.columns, policy?.fields ?? own.roles?.fields ?? {}),
+    roles:
+      own?.columns && fieldsIn(own.columns, policy?.fields ?? rolesOf(own.inLake?.settings, report).fields),
     newColumns: own?.newColumns,
     upstreamOn: upstream && entriesIn(upstream.ledgers),
   };

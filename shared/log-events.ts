@@ -35,6 +35,8 @@ const REPORT_EVENTS = {
       failedDays: number;
     }
   >(),
+  /** The settings of the run give records another meaning than those in the lake, which they replace: `commission comm → value`. */
+  meaning_changed: warn<{ message: string }>(),
   last_run_not_recorded: warn<{ message: string }>(),
   /** The settings give a column another type than it was written with: a further column will have the new type. */
   column_typed_beside: warn<{ message: string }>(),

@@ -10,6 +10,8 @@ const MEANINGS: Record<EventName, string> = {
   report_planned: 'A run has planned a report: the number of due days.',
   report_failed: 'A report could not be read at all. `stack` is there for bugs only.',
   run_ended: 'A run of a report has ended. The counts are of this run.',
+  meaning_changed:
+    'The settings of the run give a role another field, or a word another state, than the settings in the lake, which they replace. The message names the role or word, before → after',
   last_run_not_recorded:
     'The outcome of the run could not be stored, so `status` and the watcher show the run before.',
   column_typed_beside:

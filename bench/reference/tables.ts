@@ -5,15 +5,16 @@
 import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { type ColumnType, typeSpec } from '../../shared/column-types.ts';
+import { tableRoles } from '../../shared/catalog/view-roles.ts';
+import { DAY_PARTITION_KEYS, type ColumnType, typeSpec } from '../../shared/column-types.ts';
 import {
   type DescribedColumn,
   chosenFields,
   columnsOfShape,
   describedColumns,
 } from '../../shared/lake/documents/described-columns.ts';
+import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
-import { DAY_PARTITION_KEYS } from '../../shared/lake/paths.ts';
 import type { ObjectStore, TableShape } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -51,8 +52,9 @@ async function reportTables(store: ObjectStore): Promise<ShownTable[]> {
   const tables = Object.values(reports).map(async (report) => {
     const own = ledgers.filter(({ report: { name } }) => name === report.name);
     const schema = await readSchema(store, report);
-    const roles = Object.fromEntries(own.flatMap((of) => (of.roles ? [[of.brand, of.roles]] : [])));
-    const columns = describedColumns(report, schema, chosenFields(schema.columns, roles));
+    const roles = tableRoles([report], settingsInUse(own, undefined).settings).get(report.table);
+    const chosen = chosenFields(schema.columns, roles ?? {});
+    const columns = describedColumns(report, schema, chosen);
     return {
       name: report.table,
       description: report.description,

@@ -2,10 +2,11 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Argument } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { rolesInLake } from '../../shared/catalog/view-roles.ts';
+import { tableRoles } from '../../shared/catalog/view-roles.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
-import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
+import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
+import { readSchema, readLedgers } from '../../shared/lake/documents/read.ts';
 import { gracePeriodMs } from '../../shared/planning/day-state.ts';
 import type { Policy } from '../../shared/planning/due.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
@@ -33,11 +34,12 @@ export function addDbt(program: CliCommand): void {
 
 async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const lake = await sqlLake(flags);
-  const { store, settings } = lake;
+  const { store } = lake;
   const all = Object.values(reports);
   const ledgers = await readLedgers(store, reports);
   if (ledgers.length === 0)
     throw refused(`${store.url} has no day yet. Name --lake, or run ${printedCommand('sync')} first.`);
+  const { settings } = settingsInUse(ledgers, lake.settings, lake.settingsFile);
   const columnsOf = all.map(
     async (report) => [report.table, (await readSchema(store, report)).columns] as const,
   );
@@ -53,7 +55,7 @@ async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const policies = ledgers.map(({ brand, report }) => enabledPolicy(settings, brand, report));
   const expected = ledgers.filter((_, index) => !settings || policies[index]);
   const read = new Set(expected.map(({ report }) => report.name));
-  const roles = rolesInLake(ledgers, all, settings);
+  const roles = tableRoles(all, settings, ledgers);
   for (const line of gapNotes(ledgers, reports, roles, () => true)) note(line);
   const files = dbtProject({ reports, columns, roles, read, graceHours: graceHours(policies), database });
   for (const [path, text] of files) {

@@ -5,6 +5,7 @@ import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
+import { type SettingsNote, settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { whenToSet } from '../../shared/lake/documents/role-gaps.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -68,10 +69,12 @@ export function addStatus(program: CliCommand): void {
       const now = flags.now ?? new Date();
       const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
       const ledgers = await readLedgers(store, reports, span, Date.now());
+      const { notes } = settingsInUse(ledgers, settings, flags.settings);
+      for (const { text } of notes) note(oneLine(`note: ${withRunnableCommands(text)}`));
       const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined)
-        await writePage(flags.html, await page(tables, settings, now, store, span, flags));
+        await writePage(flags.html, await page(tables, settings, notes, now, store, span, flags));
       else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
       else print(statusText(tables, settings, now.getTime(), flags.month));
       const failing = tables.flatMap((each) => {
@@ -121,6 +124,7 @@ function pageSpan(month: string | undefined, now: Date): MonthSpan {
 async function page(
   tables: readonly TableStatus[],
   settings: Settings,
+  notes: readonly SettingsNote[],
   now: Date,
   store: ObjectStore,
   span: MonthSpan,
@@ -128,7 +132,7 @@ async function page(
 ): Promise<string> {
   const controls = commandControls(flags);
   const closes = await readCloses(store, flags.brand, ({ message }) => note(oneLine(message)), span);
-  return calendarPage(tables, store.url, { settings, nowMs: now.getTime(), controls, closes }).markup;
+  return calendarPage(tables, store.url, { settings, notes, nowMs: now.getTime(), controls, closes }).markup;
 }
 
 /** Replaces the page atomically, so that a half-written page is never seen. */

@@ -4,12 +4,13 @@
  * which the days are a separate source. The plan's conditions directly above that source select the days. In doubt a day
  * counts as read.
  */
+import { DAY_PARTITION_KEYS } from '../../shared/column-types.ts';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { monthOf } from '../../shared/days.ts';
 import { changeViews } from '../../shared/history/index.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
-import { DAY_PARTITION_KEYS, LEDGER_TABLES, closedTable } from '../../shared/lake/paths.ts';
+import { LEDGER_TABLES, closedTable } from '../../shared/lake/paths.ts';
 import { dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { asSqlError, prepared } from '../query-result.ts';

@@ -4,7 +4,7 @@ import { addDays, dayOf, daysFrom, daysOfMonth } from '../../shared/days.ts';
 import type { ReportLedgers } from '../../shared/lake/documents/read.ts';
 import { isComplete } from '../../shared/planning/day-state.ts';
 import { reports } from '../../shared/reports/index.ts';
-import type { Settings } from '../../shared/settings/settings.ts';
+import type { LakeSettings } from '../../shared/settings/settings.ts';
 import { CELL_KINDS, type CellKind, cellKindOf } from '../../shared/status/cell-kinds.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { rangesText } from '../../shared/status/problems.ts';
@@ -19,7 +19,7 @@ export type LakeDay = DayFacts & { brand: string; report: string; table: string;
  * Lists every day that the settings expect, and all other days in the lake. A report without settings is expected from its
  * first to its last day, or to yesterday if there are no settings at all.
  */
-export function lakeDays(lake: readonly ReportLedgers[], settings: Settings | undefined, nowMs: number) {
+export function lakeDays(lake: readonly ReportLedgers[], settings: LakeSettings | undefined, nowMs: number) {
   return tableStatuses(settings, reports, lake, nowMs).flatMap(({ days, schedule, damaged = [], ...of }) => {
     const { brand, report, table } = of;
     const today = dayOf(nowMs, settings?.brands[brand]?.timeZone ?? 'UTC');

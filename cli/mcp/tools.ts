@@ -5,7 +5,7 @@
 import { DuckDBTypeId } from '@duckdb/node-api';
 import * as z from 'zod';
 import { typeSpec } from '../../shared/column-types.ts';
-import { rolesInLake } from '../../shared/catalog/view-roles.ts';
+import { tableRoles } from '../../shared/catalog/view-roles.ts';
 import {
   chosenFields,
   columnText,
@@ -14,6 +14,7 @@ import {
 } from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
 import { type Close, lackingDays, readCloses } from '../../shared/lake/documents/close.ts';
+import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
@@ -69,19 +70,25 @@ async function listViews({ nowMs }: SqlLake): Promise<string[]> {
 async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<string[]> {
   const report = Object.values(reports).find(({ table }) => table === name);
   const shape = lifecycleTables(reports).find((each) => each.name === name);
-  const columns = shape ? columnsOfShape(shape) : report && (await columnsOfReport(lake, report));
+  const found = report && (await columnsOfReport(lake, report));
+  const columns = shape ? columnsOfShape(shape) : found?.columns;
   if (!columns) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
   const lines = columns.map((column) =>
     [column.name, `${typeSpec(column.type).duckdb};`, columnText(column)].join(' '),
   );
-  return [...notesOf([], [], lake.nowMs), ...lines];
+  return [...notesOf([], [], lake.nowMs), ...(found?.notes ?? []), ...lines];
 }
 
-async function columnsOfReport({ store, settings, nowMs }: SqlLake, report: ReportDefinition) {
+async function columnsOfReport(
+  { store, settings: given, settingsFile, nowMs }: SqlLake,
+  report: ReportDefinition,
+) {
   const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
   const schema = await readSchema(store, report);
-  const roles = rolesInLake(own, [report], settings).get(report.table);
-  return describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
+  const { settings, notes } = settingsInUse(own, given, settingsFile);
+  const roles = tableRoles([report], settings).get(report.table);
+  const columns = describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
+  return { columns, notes: notes.map(({ text }) => `note: ${text}`) };
 }
 
 async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {
@@ -110,7 +117,8 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
     sql,
   );
   try {
-    const days = await daysRead(connection, sql, lakeDays(ledgers, lake.settings, lake.nowMs));
+    const { settings } = settingsInUse(ledgers, lake.settings);
+    const days = await daysRead(connection, sql, lakeDays(ledgers, settings, lake.nowMs));
     const lines: string[] = [];
     let units = 0;
     for await (const line of markdownRows(await query(connection, sql))) {

@@ -7,16 +7,17 @@ import { lifecycleShape } from '../lifecycle/index.ts';
 import { dayShapes, tableShape } from '../pipeline/publish.ts';
 import { dayTables, viewsOf } from '../reports/definition.ts';
 import { closedShape } from './closed-tables.ts';
-import { viewOver } from './view-roles.ts';
+import { tableRoles, viewOver } from './view-roles.ts';
 
-/** The shape with the description of each column, by the stored roles. */
+/** The shape with the description of each column, by the settings in the lake. */
 async function described(
-  { report, schema, roles }: Pick<BrandReport, 'report' | 'schema' | 'roles'>,
+  { report, schema, stored }: Pick<BrandReport, 'report' | 'schema' | 'stored'>,
   shape: TableShape,
 ): Promise<TableShape> {
-  const { brands } = await roles.cached();
-  const stored = await schema.cached();
-  return { ...shape, columns: tableColumns(report, stored, chosenFields(stored.columns, brands)) };
+  const known = await schema.cached();
+  const roles = tableRoles([report], await stored.all()).get(report.table);
+  const chosen = chosenFields(known.columns, roles ?? {});
+  return { ...shape, columns: tableColumns(report, known, chosen) };
 }
 
 /**
@@ -24,7 +25,7 @@ async function described(
  * append meanwhile. Does the same for the report's lifecycle table.
  */
 export async function ensureTable(
-  context: Pick<BrandReport, 'report' | 'schema' | 'roles' | 'lake'>,
+  context: Pick<BrandReport, 'report' | 'schema' | 'stored' | 'lake'>,
 ): Promise<TableShape> {
   let shape = await tableShape(context);
   for (let known = -1; known !== shape.columns.length; shape = await tableShape(context)) {
@@ -42,9 +43,9 @@ export async function ensureTable(
  * record depends on it.
  */
 export async function ensureTableAndViews(context: BrandReport): Promise<void> {
-  const { report, reports, lake, schemaOf, rolesOf, log } = context;
+  const { report, reports, lake, schemaOf, stored, log } = context;
   const columns = new Map([[report.table, (await ensureTable(context)).columns]]);
-  const roles = new Map([[report.table, (await context.roles.cached()).brands]]);
+  const roles = tableRoles(Object.values(reports), await stored.all());
   for (const view of viewsOf(reports, report)) {
     try {
       for (const other of Object.values(reports)) {
@@ -52,7 +53,6 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
         if (!isRead || columns.has(other.table)) continue;
         // The deployment has created it: a run changes no table of another report.
         columns.set(other.table, (await schemaOf(other).cached()).columns);
-        roles.set(other.table, (await rolesOf(other).cached()).brands);
       }
       await lake.catalog?.ensureView(viewOver(view, columns, roles));
     } catch (thrown) {
@@ -63,7 +63,7 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
 
 /** Creates or extends the tables of closed months of a report. */
 export async function ensureClosedTables(
-  context: Pick<BrandReport, 'report' | 'schema' | 'roles' | 'lake'>,
+  context: Pick<BrandReport, 'report' | 'schema' | 'stored' | 'lake'>,
 ): Promise<void> {
   const { catalog } = context.lake;
   if (!catalog) return;

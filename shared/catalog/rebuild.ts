@@ -8,7 +8,7 @@ import { monthOf } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { readCloses } from '../lake/documents/close.ts';
-import type { BrandRoles } from '../lake/documents/roles.ts';
+import { StoredSettings } from '../lake/documents/brand-settings.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { LEDGER_TABLES } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
@@ -26,7 +26,7 @@ import { coverageTable, writeCoverage } from './coverage.ts';
 import { publishCloses } from './closed-tables.ts';
 import { ensureClosedTables, ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
-import { viewOver, withSettings } from './view-roles.ts';
+import { tableRoles, viewOver } from './view-roles.ts';
 
 const CONCURRENCY = 8;
 
@@ -73,14 +73,13 @@ async function ensureAllTables(options: RebuildOptions, documents: LakeDocuments
   const catalog = catalogOf(options);
   const { lake, reports } = options;
   const tables = new Map<string, TableShape['columns']>();
-  const roles = new Map<string, Readonly<Record<string, BrandRoles>>>();
+  const stored = new StoredSettings(options);
+  const roles = tableRoles(Object.values(reports), await stored.all(options.settings));
   for (const report of Object.values(reports)) {
-    const of = { report, lake, schema: documents.schema(report), roles: documents.roles(report) };
+    const of = { report, lake, schema: documents.schema(report), stored };
     const { columns } = await ensureTable(of);
     await ensureClosedTables(of);
     tables.set(report.table, columns);
-    const { brands } = await of.roles.cached();
-    roles.set(report.table, withSettings(brands, report, options.settings));
   }
   await catalog.ensureTable(coverageTable);
   await catalog.ensureTable(changesTable);

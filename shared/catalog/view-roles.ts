@@ -3,9 +3,8 @@
  * states; the view then chooses by the brand of the row.
  */
 import { type Column, RESCUED } from '../column-types.ts';
-import { type BrandRoles, rolesOfSettings } from '../lake/documents/roles.ts';
-import type { ReportLedgers } from '../lake/documents/read.ts';
-import type { Settings } from '../settings/settings.ts';
+import { type BrandRoles, rolesOf } from '../lake/documents/brand-settings.ts';
+import type { LakeSettings } from '../settings/settings.ts';
 import {
   BONUS_KINDS,
   IS_KNOWN_IN_SQL,
@@ -24,30 +23,16 @@ export type TableColumns = ReadonlyMap<string, readonly Column[]>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
-/** The roles of brands. Current settings replace the settings of a brand's last run. */
-export function withSettings(
-  brands: Readonly<Record<string, BrandRoles>>,
-  report: Pick<ReportDefinition, 'name'>,
-  settings: Settings | undefined,
-): Record<string, BrandRoles> {
-  const known = Object.entries(brands).map(([brand, own]) => {
-    const current = settings?.brands[brand]?.reports[report.name];
-    return [brand, current ? rolesOfSettings(current) : own] as const;
-  });
-  return Object.fromEntries(known);
-}
-
-/** The roles in the lake, by table and brand. Current settings replace the settings of the last run. */
-export function rolesInLake(
-  ledgers: readonly Pick<ReportLedgers, 'brand' | 'report' | 'roles'>[],
+/** The roles by these settings. @param ledgers of the brands that have rows; missing: the brands of the settings */
+export function tableRoles(
   reports: readonly ReportDefinition[],
-  settings: Settings | undefined,
+  settings: LakeSettings | undefined,
+  ledgers = Object.keys(settings?.brands ?? {}).map((brand): { brand: string } => ({ brand })),
 ): TableRoles {
   return new Map(
     reports.map((report) => {
-      const own = ledgers.filter((each) => each.report === report);
-      const stored = own.flatMap(({ brand, roles }) => (roles ? [[brand, roles]] : []));
-      return [report.table, withSettings(Object.fromEntries(stored), report, settings)] as const;
+      const roles = ledgers.map(({ brand }) => [brand, rolesOf(settings?.brands[brand], report)] as const);
+      return [report.table, Object.fromEntries(roles)] as const;
     }),
   );
 }
@@ -72,7 +57,7 @@ export function viewOver(
 export function withKnown(sql: string, columns: TableColumns, roles: TableRoles): string {
   return sql.replaceAll(IS_KNOWN_IN_SQL, (_match, table: string, role: string) =>
     byBrand(roles.get(table), (of) =>
-      String(isRole(role) && placeOfRole(role, columns.get(table) ?? [], of?.fields ?? {}) !== undefined),
+      String(isRole(role) && placesOfRole(role, columns.get(table) ?? [], of?.fields ?? {}).length > 0),
     ),
   );
 }

@@ -3,19 +3,19 @@
  * can use: fetching a page needs no lake, the catalog needs no service, and only reading days needs a run.
  */
 import { DAY_MS, dayOf } from '../days.ts';
+import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import type { ReportState } from '../lake/documents/report-state.ts';
 import type { Progress } from '../lake/documents/progress.ts';
-import type { StoredRoles } from '../lake/documents/roles.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { type RealClocks, isWithin } from '../lake/documents/stored-time.ts';
 import { type Log, type ReportLog, bindReport } from '../log-events.ts';
 import type { Policy } from '../planning/due.ts';
 import type { Clock, EventSink, IcebergCatalog, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
+import type { BrandSettings, LakeSettings, ReportSettings } from '../settings/settings.ts';
 import type { DaysInFlight } from './days-in-flight.ts';
 import type { TimeBudget } from './time-budget.ts';
 
@@ -58,10 +58,8 @@ export interface BrandReport {
   schema: CasDocument<StoredSchema>;
   /** The schema of another report's table. */
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
-  /** Which fields of the table have which roles. */
-  roles: CasDocument<StoredRoles>;
-  /** The roles of another report's table. */
-  rolesOf: (report: ReportDefinition) => CasDocument<StoredRoles>;
+  /** What the lake has of the settings of all brands. */
+  stored: StoredSettings;
   /** For a report with an upstream: the upstream report, its ledgers and its state. */
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Receives the events of its days; missing: this process sends no events. */
@@ -109,6 +107,7 @@ export interface RunContext extends BuildContext, FetchContext {
   clock: RunClock;
   log: ReportLog;
   runId: string;
+  adoption: Adoption | undefined;
   /** Shared by all brands and reports of the run. */
   time: TimeBudget;
   /** The maximum number of days of the brand that are read at the same time. */
@@ -139,7 +138,16 @@ export interface LakeAccess {
 
 /** The context of one report of one brand. It has no settings if the report is not enabled. */
 export function createBrandReport(
-  {
+  options: LakeAccess & {
+    reports: ReportRegistry;
+    settings?: LakeSettings | undefined;
+    /** Shared by the reports of a process, so that the settings of each brand are read once. */
+    stored?: StoredSettings;
+  },
+  documents: LakeDocuments,
+  { brand, report, policy }: Pick<BrandReport, 'brand' | 'report' | 'policy'>,
+): BrandReport {
+  const {
     lake,
     clock,
     log,
@@ -147,13 +155,8 @@ export function createBrandReport(
     events,
     reports,
     settings,
-  }: LakeAccess & {
-    reports: ReportRegistry;
-    settings?: Settings | undefined;
-  },
-  documents: LakeDocuments,
-  { brand, report, policy }: Pick<BrandReport, 'brand' | 'report' | 'policy'>,
-): BrandReport {
+    stored = new StoredSettings(options),
+  } = options;
   const other = (name: string): OtherReport | undefined => {
     const { [name]: definition } = reports;
     return (
@@ -181,8 +184,7 @@ export function createBrandReport(
     schema: documents.schema(report),
     other,
     schemaOf: (of) => documents.schema(of),
-    roles: documents.roles(report),
-    rolesOf: (of) => documents.roles(of),
+    stored,
     ...(upstream && {
       upstream: { ...upstream, reportState: documents.reportState(upstream.report.name, brand) },
     }),
@@ -190,8 +192,11 @@ export function createBrandReport(
 }
 
 /** Without settings it is unknown how long to keep snapshots, so all snapshots are kept. */
-function icebergOf({ iceberg: catalog }: Lake, settings: Settings | undefined): ReportIceberg | undefined {
-  if (!catalog || (settings && !settings.catalogs.includes('iceberg'))) return undefined;
+function icebergOf(
+  { iceberg: catalog }: Lake,
+  settings: LakeSettings | undefined,
+): ReportIceberg | undefined {
+  if (!catalog || settings?.catalogs?.includes('iceberg') === false) return undefined;
   const days = Object.values(settings?.brands ?? {}).map(
     ({ snapshotRetentionDays }) => snapshotRetentionDays,
   );

@@ -4,14 +4,14 @@
  */
 import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { typeSpec } from '../column-types.ts';
+import { DAY_PARTITION_KEYS, typeSpec } from '../column-types.ts';
 import {
   parseDocument,
   parseJsonDocument,
   storedCount,
   storedObject,
 } from '../lake/documents/cas-document.ts';
-import { DAY_PARTITION_KEYS, ICEBERG_PREFIX } from '../lake/paths.ts';
+import { ICEBERG_PREFIX } from '../lake/paths.ts';
 import type { TableColumn } from '../ports.ts';
 
 const schema = storedObject(() => ({

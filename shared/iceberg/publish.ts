@@ -7,6 +7,7 @@
  * so its snapshot is never older than the snapshot that it replaces. If another run is faster, the commit begins again
  * (I5). A run that dies leaves its months marked dirty in the report state, and the next run projects them.
  */
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { hash } from 'node:crypto';
 import { mapConcurrent } from '../concurrency.ts';
 import type { BrandReport, ReportIceberg } from '../context/context.ts';
@@ -15,7 +16,7 @@ import type { Ledger } from '../lake/documents/ledger.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
 import { listLedgers, readLedger } from '../lake/documents/read.ts';
 import { tableColumns } from '../lake/documents/described-columns.ts';
-import { DAY_PARTITION_KEYS, icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/paths.ts';
+import { icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/paths.ts';
 import type { IcebergHead } from '../ports.ts';
 import {
   type DataFile,

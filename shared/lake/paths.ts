@@ -11,7 +11,8 @@
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
- *   schema/<table>.json, <table>.roles.json   the columns; which of them are the amount, the currency, …
+ *   schema/<table>.json                        the columns
+ *   schema/settings/<brand>/current.json       the settings of the brand that count; <hash>.json: each version of them
  *   rates/<brand>.json
  *   status/coverage.html, watch.json           the status page; what the watcher has reported
  *   damaged/<key>.<time>                       copies of documents that were damaged
@@ -22,11 +23,10 @@
  *   current/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
  * ```
  */
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { isDay } from '../days.ts';
 import type { Partition, TableShape } from '../ports.ts';
 
-/** Partition keys of the reports' tables, in the order of the folders. */
-export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
 /** Partition keys of the tables that are built from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of the tables of closed months, in the order of the folders. */
@@ -53,6 +53,8 @@ export const LEDGERS_PREFIX = 'ledger/';
 export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
 /** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
+/** What the lake keeps of the settings of all brands. */
+export const BRAND_SETTINGS_PREFIX = `${SCHEMAS_PREFIX}settings/`;
 /** The rate budgets, which record the runs that share the rate of each brand. */
 export const RATES_PREFIX = 'rates/';
 /** The metadata of all Iceberg tables, whose files are the snapshots. */
@@ -302,9 +304,22 @@ export function schemaKey(table: string): string {
   return `${SCHEMAS_PREFIX}${table}.json`;
 }
 
-/** `schema/orders.roles.json` */
-export function rolesKey(table: string): string {
-  return `${SCHEMAS_PREFIX}${table}.roles.json`;
+/** `schema/settings/acme/`: what the lake keeps of a brand's settings. */
+export function brandSettingsPrefix(brand: string): string {
+  return `${BRAND_SETTINGS_PREFIX}${brand}/`;
+}
+
+/** `schema/settings/acme/<hash>.json`; without a hash, `current.json`, which has the settings that count. */
+export function brandSettingsKey(brand: string, hash = 'current'): string {
+  return `${brandSettingsPrefix(brand)}${hash}.json`;
+}
+
+/** The inverse of `brandSettingsKey`; `undefined` for objects that are not ours. */
+export function parseBrandSettingsKey(key: string): { brand: string; hash?: string } | undefined {
+  const [, brand = '', name = ''] =
+    /^schema\/settings\/([^/]+)\/(current|[0-9a-f]{64})\.json$/.exec(key) ?? [];
+  if (!isName(brand)) return undefined;
+  return name === 'current' ? { brand } : { brand, hash: name };
 }
 
 /** The update of the stack that has not succeeded. */

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { type Column, RESCUED } from '../column-types.ts';
 import type { BrandReport } from '../context/context.ts';
 import type { Committed, Lifecycle } from '../lake/documents/ledger.ts';
-import { type BrandRoles, rolesOfSettings } from '../lake/documents/roles.ts';
+import { type BrandRoles, rolesOf, rolesOfSettings } from '../lake/documents/brand-settings.ts';
 import type { CodedFile } from '../lake/table/coded-columns.ts';
 import { type CodedColumn, isNullCode } from '../lake/table/coded-rows.ts';
 import { AMOUNT, combined, countOf, readerOf, valuesOf, withValues } from '../lake/table/column-facts.ts';
@@ -20,7 +20,7 @@ import type { ReportSettings } from '../settings/settings.ts';
 /** A report of a brand, with its settings if they are known. */
 export type LifecycleContext = Pick<
   BrandReport,
-  'brand' | 'report' | 'lake' | 'schema' | 'roles' | 'clock' | 'newId' | 'log'
+  'brand' | 'report' | 'lake' | 'schema' | 'stored' | 'clock' | 'newId' | 'log'
 > & { settings?: Pick<ReportSettings, 'key' | 'fields' | 'states' | 'kinds'> };
 
 /** A record's value is the first that is not empty at these places. */
@@ -50,7 +50,7 @@ export async function rulesOf(
   const { columns } = await ctx.schema.cached();
   const own: BrandRoles = settings
     ? rolesOfSettings(settings)
-    : ((await ctx.roles.cached()).brands[ctx.brand] ?? { fields: {}, words: {} });
+    : rolesOf(await ctx.stored.of(ctx.brand), report);
   const placed = ROLES.map((role) => [role, placesOfRole(role, columns, own.fields)] as const);
   const places = new Map(placed.filter(([, own]) => own.length > 0));
   const inOrder = (roles: readonly Role[]) =>

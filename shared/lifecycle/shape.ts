@@ -3,8 +3,8 @@
  * first seen, effective, locked, paid and void. Their columns have the same names for every brand, so that views,
  * statements and comparisons need no roles.
  */
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { columnsOf } from '../lake/documents/described-columns.ts';
-import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 

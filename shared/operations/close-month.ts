@@ -8,11 +8,11 @@
  */
 import { publishCloses } from '../catalog/closed-tables.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
-import { withSettings } from '../catalog/view-roles.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
 import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
 import { configError } from '../errors.ts';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
+import { rolesOf } from '../lake/documents/brand-settings.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type DayEntry, joinClose } from '../lake/documents/ledger.ts';
 import { unreadableAmounts, unreadableText } from '../lake/documents/totals.ts';
@@ -23,13 +23,13 @@ import { enabledPolicy } from '../planning/policy.ts';
 import { fieldsIn } from '../roles/index.ts';
 import { type ReportRegistry, dayTables } from '../reports/definition.ts';
 import { rangesText } from '../status/problems.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { LakeSettings } from '../settings/settings.ts';
 
 /** The month, and everything else that a close needs. */
 export interface CloseOptions extends LakeAccess {
   reports: ReportRegistry;
   /** Decides which reports count, from which day on, and the time zone; missing: all reports that have ledgers count. */
-  settings: Settings | undefined;
+  settings: LakeSettings | undefined;
   /** `YYYY-MM` */
   month: string;
   /** Missing: each brand of the lake. */
@@ -195,8 +195,8 @@ async function draftOf(
     }
     close.carried.push(...(await carriedOf(ctx, closes)));
     const { columns } = await ctx.schema.refresh();
-    const { [brand]: roles } = withSettings((await ctx.roles.refresh()).brands, report, settings);
-    close.tables[report.table] = { columns: columns.length, ...(roles && { roles }) };
+    const roles = rolesOf(settings?.brands[brand] ?? (await ctx.stored.of(brand)), report);
+    close.tables[report.table] = { columns: columns.length, roles };
     const shape = lifecycleShape(report);
     if (shape) close.tables[shape.name] = { columns: shape.columns.length };
   }
@@ -237,9 +237,9 @@ function refuseWithoutStates({ reports }: BrandReports, { brand, days }: Close):
 async function refuseUnreadable({ month }: CloseOptions, { brand, reports }: BrandReports): Promise<void> {
   const found: string[] = [];
   for (const { ctx } of reports) {
-    const { report, policy, ledger, schema, roles } = ctx;
+    const { report, policy, ledger, schema, stored } = ctx;
     const { columns } = await schema.cached();
-    const fields = policy?.fields ?? (await roles.cached()).brands[brand]?.fields ?? {};
+    const fields = policy?.fields ?? rolesOf(await stored.of(brand), report).fields;
     const table = { columns, roles: fieldsIn(columns, fields) };
     const days = Object.entries((await ledger(month).cached()).days)
       .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -26,7 +26,7 @@ import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { COVERAGE_TABLE, brandPartitions, partitionPrefix } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { LakeSettings } from '../settings/settings.ts';
 import {
   type Amounts,
   type ErasedRange,
@@ -44,7 +44,7 @@ const CONCURRENCY = 8;
 export interface EraseOptions extends LakeAccess {
   /** All reports of the lake. */
   reports: ReportRegistry;
-  settings: Settings | undefined;
+  settings: LakeSettings | undefined;
   brand: string;
   /** The names of the reports whose days are erased; missing: all reports. */
   only?: readonly string[] | undefined;
@@ -269,7 +269,7 @@ function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, 
 }
 
 async function followLedgers(scope: Scope): Promise<void> {
-  const { lake, contexts, brand, from, to, isAll, documents } = scope;
+  const { lake, contexts, brand, from, to, documents } = scope;
   const months = monthsFrom(from, to);
   // The coverage comes first: from then on the view `since_close` leaves the days out.
   for (const ctx of contexts)
@@ -283,10 +283,6 @@ async function followLedgers(scope: Scope): Promise<void> {
     // Even if the settings disable Iceberg now, an earlier run may have written it.
     const iceberg = lake.iceberg && { catalog: lake.iceberg, keptMs: Number.POSITIVE_INFINITY };
     if (iceberg) await publishIceberg({ ...ctx, iceberg }, 'all', 'anew');
-    await ctx.roles.update((roles) => {
-      const { [brand]: known, ...brands } = roles.brands;
-      return isAll && known ? { ...roles, brands } : roles;
-    });
   }
   await documents.watchRecord().update((record) => withoutBrand(record, brand));
 }

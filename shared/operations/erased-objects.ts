@@ -1,10 +1,10 @@
 /* Finds everything in a lake that has data of the days to erase, by keys alone: `KINDS` lists all of it. */
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import type { BrandReport } from '../context/context.ts';
 import { addDays, monthOf } from '../days.ts';
 import {
   COVERAGE_PAGE_KEY,
   DAMAGED_PREFIX,
-  DAY_PARTITION_KEYS,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
@@ -12,6 +12,7 @@ import {
   brandPartitions,
   brandRawPrefix,
   brandResultsPrefix,
+  brandSettingsPrefix,
   changesPrefix,
   closedPartition,
   closedTable,
@@ -25,7 +26,6 @@ import {
   partitionPrefix,
   rateBudgetKey,
   reportLedgersPrefix,
-  rolesKey,
   snapshotOfKey,
 } from '../lake/paths.ts';
 import type { Lake, NoncurrentVersion, Partition } from '../ports.ts';
@@ -44,6 +44,7 @@ export const KINDS = {
   iceberg: 'Iceberg metadata; rewritten',
   status: 'status page, until the next watcher run',
   rates: 'request rate of the brand',
+  settings: 'settings of the brand, unless days are named',
   query_results: 'results of Athena queries',
   damaged: 'copies of damaged documents',
   previous: 'previous contents of all these objects',
@@ -111,7 +112,6 @@ function placesOf(range: ErasedRange): Place[] {
         ...{ kind: 'documents', prefix: ledgers, isRewritten: true },
         isErased: (key) => isMonth(parseLedgerKey(key)?.month ?? monthOf(from)),
       },
-      { kind: 'documents', prefix: rolesKey(table), isErased: () => isAll, isRewritten: true },
       { kind: 'iceberg', prefix: icebergMetadataPrefix(table), isErased: always, isRewritten: true },
     ];
   });
@@ -131,6 +131,7 @@ function placesOf(range: ErasedRange): Place[] {
       isErased: (key) => isBrand || (parseCloseKey(key)?.month ?? '') >= monthOf(from),
     },
     { kind: 'rates', prefix: rateBudgetKey(brand), isErased: () => isBrand },
+    { kind: 'settings', prefix: brandSettingsPrefix(brand), isErased: () => isBrand },
     ...results,
     { kind: 'status', prefix: COVERAGE_PAGE_KEY, isErased: always },
     { kind: 'documents', prefix: STATUS_PREFIX, isErased: always, isRewritten: true },

@@ -9,6 +9,7 @@ import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthOf, monthsFrom } from '../days.ts';
 import { type BrandReportsError, asBrandReportsError, stackOf } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
+import type { Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
@@ -17,7 +18,7 @@ import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
-import { type RunScope, selectBrands, selectReports, settingsOf } from '../run/run.ts';
+import { type RunScope, selectBrands, selectReports, settingsOf, storedSettings } from '../run/run.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** The input of a rebuild, which needs neither a service nor credentials. */
@@ -27,6 +28,8 @@ export interface RebuildOptions extends LakeAccess {
   scope: RebuildScope;
   /** Missing: it has no time limit. */
   deadline?: Deadline;
+  /** Missing: a command line. */
+  adoption?: Adoption;
 }
 
 /** The days to rebuild, `YYYY-MM-DD`, both included. */
@@ -61,17 +64,18 @@ export async function rebuildDays(options: RebuildOptions): Promise<RebuildOutco
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const time = createTimeBudget(deadline, clock.monotonicMs);
   const runId = options.newId();
+  const stored = await storedSettings(options);
   const reports: RebuiltReport[] = [];
   for (const brand of selectBrands(options))
     for (const report of selectReports(options, brand)) {
-      const ctx = createRebuildContext(options, documents, { brand, report, runId });
-      reports.push(await rebuildReport(ctx, options.scope, time));
+      const ctx = createRebuildContext({ ...options, stored }, documents, { brand, report, runId });
+      reports.push(await rebuildReport(ctx, options, time));
     }
   return { status: worstOf(reports.map(({ status }) => status)), reports };
 }
 
 function createRebuildContext(
-  options: RebuildOptions,
+  options: RebuildOptions & { stored: StoredSettings },
   documents: LakeDocuments,
   { brand, report, runId }: Pick<RebuildContext, 'brand' | 'report' | 'runId'>,
 ): RebuildContext {
@@ -87,7 +91,7 @@ function createRebuildContext(
 
 async function rebuildReport(
   ctx: RebuildContext,
-  { from, to }: RebuildScope,
+  { scope: { from, to }, adoption }: RebuildOptions,
   time: TimeBudget,
 ): Promise<RebuiltReport> {
   const of = { brand: ctx.brand, report: ctx.report.name };
@@ -103,7 +107,7 @@ async function rebuildReport(
       ctx.log({ event: 'day_rebuilt', day, outcome: rebuilt.outcome, rows: rebuilt.rows });
       days.push(rebuilt);
     }
-    await finish(ctx, months, columnsBefore);
+    await finish(ctx, months, columnsBefore, adoption);
     if (damage) return { ...of, status: 'failed', days, error: errorSummary(damage) };
     return { ...of, status: worstOf(days.map(statusOf)), days };
   } catch (thrown) {
@@ -138,18 +142,28 @@ async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<
   return (await ensureTable(ctx)).columns.length;
 }
 
-async function finish(ctx: RebuildContext, months: readonly string[], columnsBefore: number): Promise<void> {
+async function finish(
+  ctx: RebuildContext,
+  months: readonly string[],
+  columnsBefore: number,
+  adoption: Adoption | undefined,
+): Promise<void> {
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
+  const { hasReturnedRecords, viewsOf: before } = await ctx.reportState.cached();
+  const viewsOf = await ctx.stored.adopt(ctx.brand, ctx.brandSettings, adoption);
   // A view may have been waiting for a new column.
-  if ((await ctx.schema.cached()).columns.length > columnsBefore) await ensureTableAndViews(ctx);
-  const { hasReturnedRecords } = await ctx.reportState.cached();
+  const isGrown = (await ctx.schema.cached()).columns.length > columnsBefore;
+  if (isGrown || before !== viewsOf) await ensureTableAndViews(ctx);
   await writeCoverage(ctx, months, hasReturnedRecords);
   await writeChanges(ctx, months);
   await publishIceberg(ctx, months);
   const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
   const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));
   const run = { id: ctx.runId, wallMs, nowMs, seen: new Map() };
-  await ctx.reportState.update((state) => recordMonths(state, examined, state.policy, run));
+  await ctx.reportState.update((state) => ({
+    ...recordMonths(state, examined, state.policy, run),
+    viewsOf,
+  }));
 }
 
 function statusOf({ outcome }: RebuiltDay): Status {

@@ -15,6 +15,7 @@ import { configError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { namedDays, readCloses } from '../lake/documents/close.ts';
+import { rolesOf } from '../lake/documents/brand-settings.ts';
 import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-documents.ts';
 import { attemptOfRollback, type Committed, releaseDay, type Superseded } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
@@ -27,13 +28,13 @@ import { replaceVersion } from '../pipeline/replace-version.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { afterCommand } from '../planning/transitions.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { LakeSettings } from '../settings/settings.ts';
 
 /** The day, and everything else that a rollback needs. */
 export interface RollbackOptions extends LakeAccess {
   reports: ReportRegistry;
   /** Without settings, the next run updates `coverage`. */
-  settings: Settings | undefined;
+  settings: LakeSettings | undefined;
   report: ReportDefinition;
   /** Missing: the only brand that has the day. */
   brand?: string;
@@ -274,7 +275,7 @@ async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: strin
     );
   const file = await findFile(ctx.lake.store, keys.version(snapshot));
   if (!file) throw unreadable('it is missing');
-  const fields = (await ctx.roles.cached()).brands[ctx.brand]?.fields;
+  const { fields } = rolesOf(await ctx.stored.of(ctx.brand), ctx.report);
   return readContent(file, fields).catch((thrown: unknown) => {
     throw unreadable(damageOf(thrown));
   });

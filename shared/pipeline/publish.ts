@@ -2,11 +2,12 @@
  * Points the catalog at the versions in the ledger (I3). A commit and its publication are two writes, and a process may
  * die between them. So the ledger records which commits are not published yet, and every run publishes these first.
  */
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type DayObjects, type Ledger, hasSameObjects, recordPublished } from '../lake/documents/ledger.ts';
 import { snapshotsByTable } from '../lake/documents/read.ts';
-import { DAY_PARTITION_KEYS, brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
+import { brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
 import { lifecycleShape } from '../lifecycle/index.ts';
 import type { TableShape } from '../ports.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { MINUTE_MS, addDays, dayOf, endOfDay, startOfDay } from '../days.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
-import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
+import type { LakeBrandSettings, ReportSettings } from '../settings/settings.ts';
 
 /** One query of a day: the action's fields, and the role of the records that it returns. */
 export interface DayQuery {
@@ -20,7 +20,7 @@ export type Window = Pick<Slice, 'fromMs' | 'toMs' | 'whole'>;
  */
 export function dayQueries(
   report: ReportDefinition,
-  brand: BrandSettings,
+  brand: LakeBrandSettings,
   settings: ReportSettings,
   day: string,
   window: Window,
@@ -41,7 +41,7 @@ export function dayQueries(
 }
 
 function timestampQueries(
-  brand: BrandSettings,
+  brand: LakeBrandSettings,
   day: string,
   { fromMs, toMs }: Window,
   filters: DayQuery['fields'],
@@ -64,7 +64,7 @@ function timestampQueries(
   ];
 }
 
-function dateQueries(brand: BrandSettings, day: string, filters: DayQuery['fields']): DayQuery[] {
+function dateQueries(brand: LakeBrandSettings, day: string, filters: DayQuery['fields']): DayQuery[] {
   const next = addDays(day, 1);
   if (brand.endDate === 'whole_day')
     return [{ role: 'include', fields: { ...filters, ...dateFields(day, day) } }];
@@ -81,14 +81,14 @@ export function dateFields(from: string, to: string): { start_date: string; end_
 
 /** Instants (ms) as the interface writes them, in the unit of the settings. */
 export function timestampFields(
-  brand: BrandSettings,
+  brand: LakeBrandSettings,
   fromMs: number,
   toMs: number,
 ): { start_time: number; end_time: number } {
   return { start_time: Math.floor(fromMs / unitMs(brand)), end_time: Math.floor(toMs / unitMs(brand)) };
 }
 
-function unitMs(brand: BrandSettings): number {
+function unitMs(brand: LakeBrandSettings): number {
   return brand.timestampUnit === 'seconds' ? 1000 : 1;
 }
 
@@ -97,7 +97,7 @@ function unitMs(brand: BrandSettings): number {
  * in the future, a clock that was ahead recorded it, and the day is read from its start.
  */
 export function windowToRead(
-  brand: BrandSettings,
+  brand: LakeBrandSettings,
   day: string,
   nowMs: number,
   sinceMs: number | undefined,
@@ -115,7 +115,7 @@ export function windowToRead(
  */
 export function queryFingerprint(
   report: ReportDefinition,
-  brand: BrandSettings,
+  brand: LakeBrandSettings,
   settings: ReportSettings,
 ): string {
   const byDay = {

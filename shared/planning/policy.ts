@@ -1,12 +1,16 @@
 import { hash } from 'node:crypto';
 import type { ReportDefinition } from '../reports/definition.ts';
-import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
+import type { LakeBrandSettings, LakeSettings, ReportSettings } from '../settings/settings.ts';
 import { rateMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
 /** The part of the settings that decides when a report's days are due. */
-export function policyOf(report: ReportDefinition, brand: BrandSettings, settings: ReportSettings): Policy {
+export function policyOf(
+  report: ReportDefinition,
+  brand: LakeBrandSettings,
+  settings: ReportSettings,
+): Policy {
   return {
     timeZone: brand.timeZone,
     startDate: settings.startDate,
@@ -22,7 +26,7 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
 
 /** The policy of an enabled report; `undefined` if it is disabled or the settings do not have the brand. */
 export function enabledPolicy(
-  settings: Settings | undefined,
+  settings: LakeSettings | undefined,
   brandName: string,
   report: ReportDefinition,
 ): Policy | undefined {

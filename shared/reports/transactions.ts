@@ -4,13 +4,7 @@ import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { commissionDue } from './views/commission-due.ts';
 import { payouts } from './views/payouts.ts';
 import { sinceClose } from './views/since-close.ts';
-import {
-  UNKNOWN_AMOUNTS,
-  amountSql,
-  sumSql,
-  textSql,
-  unknownAmountsSql,
-} from './views/view-sql.ts';
+import { UNKNOWN_AMOUNTS, amountSql, sumSql, textSql, unknownAmountsSql } from './views/view-sql.ts';
 
 const COMMISSION = { amount: 'commission', known: '{transactions.commission?}' };
 

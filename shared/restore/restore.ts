@@ -4,9 +4,10 @@
  * earlier version, a ledger is made from snapshots, and every other document begins anew, except a close: nothing else
  * shows what people were paid by. Readers keep what is published (I3).
  */
-import type { Json } from '../json.ts';
+import { type Json, isJsonObject } from '../json.ts';
 import { monthOf } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
+import { parseCurrentSettings, parseSettingsVersion } from '../lake/documents/brand-settings.ts';
 import { parseJsonDocument, readOrDamage, undamaged } from '../lake/documents/cas-document.ts';
 import { parseClose } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
@@ -16,18 +17,20 @@ import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
 import { parseReportState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
 import { parseRateBudget } from '../lake/documents/rate-budget.ts';
-import { parseStoredRoles } from '../lake/documents/roles.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
 import { parseWatchRecord } from '../lake/documents/watch-record.ts';
 import {
+  BRAND_SETTINGS_PREFIX,
   CLOSES_PREFIX,
   COVERAGE_TABLE,
   RATES_PREFIX,
   WATCH_KEY,
   brandOfRateBudget,
+  brandSettingsKey,
   damagedCopyKey,
   ledgerKey,
   monthPartition,
+  parseBrandSettingsKey,
   parseCloseKey,
   parseLedgerKey,
   parseProgressKey,
@@ -35,7 +38,6 @@ import {
   partitionPrefix,
   reportLedgersPrefix,
   reportRawPrefix,
-  rolesKey,
   schemaKey,
 } from '../lake/paths.ts';
 import { readParquetRows } from '../lake/table/coded-columns.ts';
@@ -117,7 +119,6 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     const otherwise =
       'begin it anew with the documented columns, unless you restore it from a backup; "verify" then names the days that have others, and the command that adds them';
     yield { key: schemaKey(table), report, parse: parseStoredSchema(report), otherwise, ...lost };
-    yield { key: rolesKey(table), report, parse: parseStoredRoles(report) };
     const keys = (await Array.fromAsync(store.list(reportLedgersPrefix(name)))).map(({ key }) => key);
     for (const key of keys) {
       const { brand } = parseReportStateKey(key) ?? {};
@@ -152,6 +153,10 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     const brand = brandOfRateBudget(key);
     if (brand !== undefined) yield { key, brand, parse: parseRateBudget(key), isHint: true };
   }
+  for await (const { key } of store.list(BRAND_SETTINGS_PREFIX)) {
+    const of = parseBrandSettingsKey(key);
+    if (of) yield { key, brand: of.brand, ...settingsDocument(options, of) };
+  }
   for await (const { key } of store.list(CLOSES_PREFIX)) {
     const of = parseCloseKey(key);
     const parse = (stored: Json | undefined) => parseClose(key, stored ?? null);
@@ -159,6 +164,28 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     if (of) yield { key, ...of, parse, otherwise, isUnique: true };
   }
   yield { key: WATCH_KEY, parse: parseWatchRecord(WATCH_KEY), isHint: true };
+}
+
+function settingsDocument(
+  { lake, reports }: RestoreOptions,
+  { brand, hash }: { brand: string; hash?: string },
+): Pick<LakeDocument, 'parse' | 'remake' | 'otherwise'> {
+  const key = brandSettingsKey(brand);
+  const current = parseCurrentSettings(brand, reports);
+  if (hash === undefined)
+    return {
+      parse: current,
+      otherwise: 'begin it anew: the next run writes the settings of the brand again',
+    };
+  const parse = parseSettingsVersion(brandSettingsKey(brand, hash), hash, reports);
+  const remake = async (earlier: Json | undefined) => {
+    const stored = await lake.store.get(key);
+    const ofCurrent = stored && current(parseJsonDocument(key, stored.body)).current?.settings;
+    const settings = isJsonObject(earlier) ? earlier : (ofCurrent ?? {});
+    parse(settings);
+    return settings;
+  };
+  return { parse, remake, otherwise: `take it from ${key}, if that has the same settings` };
 }
 
 function ledgerDocument(

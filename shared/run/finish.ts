@@ -9,7 +9,6 @@ import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
 import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
-import { rolesOfSettings } from '../lake/documents/roles.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -48,7 +47,7 @@ export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'req
 /**
  * Finishes a report after the run's last day:
  * - runs the data checks of the new versions
- * - brings tables and views up to date, once a day and after new columns or roles
+ * - adopts the settings of the run, and brings tables and views up to date: once a day, and after new columns or settings
  * - writes `coverage` and `changes` of the months examined
  * - publishes to Iceberg, sends events, and vacuums once a day
  * - last, records in the report state when each month is next due
@@ -72,11 +71,9 @@ export async function finishReport(
     hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
   const isGrown = columnsBefore !== undefined && (await ctx.schema.cached()).columns.length > columnsBefore;
-  // Without records no field has a role, and many brands that begin at once would only contend for the document.
-  const hasOtherRoles =
-    hasReturnedRecords && (isDaily || committedDays.length > 0) && (await storeRoles(ctx));
+  const viewsOf = await ctx.stored.adopt(ctx.brand, ctx.brandSettings, ctx.adoption);
   // Once a day, this repairs what a crash or a manual edit has damaged in the catalog.
-  if (isDaily || isGrown || hasOtherRoles) await ensureTableAndViews(ctx);
+  if (isDaily || isGrown || before.viewsOf !== viewsOf) await ensureTableAndViews(ctx);
   // The report's very first record makes every empty day before it complete instead of unverified.
   const verified =
     hasReturnedRecords && !before.hasReturnedRecords
@@ -111,19 +108,12 @@ export async function finishReport(
       ...recorded,
       ...(isDaily && examinedAll && { examinedAt: at }),
       hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
+      viewsOf,
     };
     const lastRun = ended && lastRunOf(ctx, ended);
     if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
     return lastRun ? withLastRun(next, lastRun) : next;
   });
-}
-
-/** Stores which fields have roles by the settings. @returns whether a view may differ from now on */
-async function storeRoles({ brand, settings, roles }: RunContext): Promise<boolean> {
-  const own = rolesOfSettings(settings);
-  if (isDeepStrictEqual((await roles.cached()).brands[brand], own)) return false;
-  await roles.update((current) => ({ ...current, brands: { ...current.brands, [brand]: own } }));
-  return true;
 }
 
 /** The months of committed days that have changes, and the dirty months of a run that died. */

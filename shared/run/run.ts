@@ -4,6 +4,7 @@
  * `sync.ts` reads the reports of a brand.
  */
 import { BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
+import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type RateShare, createRateShare } from './rate-share.ts';
 import { bindBrand, bindReport } from '../log-events.ts';
@@ -49,6 +50,8 @@ export interface RunOptions extends LakeAccess {
   /** Stops requests that are under way; what was staged is kept. */
   signal?: AbortSignal;
   leases?: boolean;
+  /** Missing: a command line. */
+  adoption?: Adoption;
 }
 
 /** What one run reads; a missing field means everything that the settings enable. */
@@ -71,12 +74,13 @@ interface Run {
   id: string;
   time: TimeBudget;
   days: DaysInFlight;
+  stored: StoredSettings;
 }
 
 /**
  * Reads the reports in scope.
  * @returns the document of `sync --json`; it contains failures of reports, including bugs
- * @throws BrandReportsError `config` if the settings lack a brand or report in scope
+ * @throws BrandReportsError `config` if the settings lack a brand or report in scope, or may not replace those of the lake
  */
 export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const { lake, clock, deadline } = options;
@@ -84,6 +88,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
     id: options.newId(),
     time: createTimeBudget(deadline, clock.monotonicMs),
     days: new DaysInFlight(selectBrands(options).length),
+    stored: await storedSettings(options),
   };
   const unregister = await lake.runs.register(run.id);
   try {
@@ -101,6 +106,16 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   } finally {
     await unregister();
   }
+}
+
+/** @throws BrandReportsError `config` if the settings of a brand in scope may not replace those of the lake */
+export async function storedSettings(
+  options: Pick<RunOptions, 'settings' | 'reports' | 'scope' | 'adoption'> & LakeAccess,
+): Promise<StoredSettings> {
+  const stored = new StoredSettings(options);
+  const brands = selectBrands(options).map((brand) => [brand, brandSettingsOf(options, brand)] as const);
+  await stored.assertMayReplace(Object.fromEntries(brands), options.adoption);
+  return stored;
 }
 
 /**
@@ -280,9 +295,10 @@ export function createRunContext(
   const { brand, report } = fetchContext;
   const { documents } = run;
   return {
-    ...createBrandReport(options, documents, fetchContext),
+    ...createBrandReport({ ...options, stored: run.stored }, documents, fetchContext),
     ...fetchContext,
     runId: run.id,
+    adoption: options.adoption,
     time: run.time,
     daysInFlight: options.settings.pagesInFlight,
     days: run.days,

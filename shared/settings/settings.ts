@@ -23,9 +23,7 @@ import {
   parseInput,
   text,
 } from '../validation/input.ts';
-import { ALLOWED_TYPES, parseColumnType } from '../column-types.ts';
-import { DAY_PARTITION_KEYS } from '../lake/paths.ts';
-import { DERIVED_COLUMNS } from '../lake/table/columns.ts';
+import { DERIVED_COLUMNS, DAY_PARTITION_KEYS, ALLOWED_TYPES, parseColumnType } from '../column-types.ts';
 import { ROLES } from '../roles/index.ts';
 import {
   STATE_WORDS,
@@ -43,6 +41,15 @@ export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;
 
 /** The settings of one report of one brand. */
 export type ReportSettings = BrandSettings['reports'][string];
+
+/** The part of a brand's settings that a lake keeps: what records mean, and when days are due. It has no address. */
+export type LakeBrandSettings = z.output<ReturnType<typeof lakeBrandSchema>>;
+
+/** The settings that a reader of a lake needs. */
+export interface LakeSettings {
+  brands: Readonly<Record<string, LakeBrandSettings>>;
+  catalogs?: Settings['catalogs'];
+}
 
 /**
  * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that contains only that object.
@@ -131,17 +138,48 @@ function brandSchema(reports: ReportRegistry) {
     baseUrl: text(BASE_URL, isBaseUrl),
     /** The SERVICE in the names of the two headers. */
     service: like('the <SERVICE> of the header X-<SERVICE>-DATE: letters, digits, "-", "_"', /^[\w-]{1,60}$/),
+    /** In AWS Secrets Manager; missing: `SECRETS_PREFIX` and the name of the brand. */
+    secretName: z.optional(
+      like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
+    ),
+    method: z._default(oneOf('POST', 'GET'), 'POST'),
+    /** The time limit of one request. */
+    timeoutSeconds: z._default(integer(1, 600), 30),
+    ...lakeShape(),
+    /** Every report of the registry, in its order, with defaults filled in. */
+    reports: z.prefault(reportsSchema(reports), {}),
+  });
+  return z.pipe(
+    schema,
+    z.transform((brand) => ({ ...brand, reports: startingOn(reports, brand) })),
+  );
+}
+
+/** The schema of `LakeBrandSettings` as a lake has them: without page sizes, and perhaps with more reports. */
+export function lakeBrandSchema(reports: ReportRegistry) {
+  const schema = lakeSchemas.get(reports) ?? newLakeBrandSchema(reports);
+  lakeSchemas.set(reports, schema);
+  return schema;
+}
+
+/** A schema takes longer to build than the settings of a brand to parse, and a lake may have 300 brands. */
+const lakeSchemas = new WeakMap<ReportRegistry, ReturnType<typeof newLakeBrandSchema>>();
+
+function newLakeBrandSchema(reports: ReportRegistry) {
+  return z.pipe(
+    object({ ...lakeShape(), reports: z.object(reportShapes(reports)) }),
+    z.transform((brand) => ({ ...brand, reports: startingOn(reports, brand) })),
+  );
+}
+
+function lakeShape() {
+  return {
     /** IANA name; days begin and end in it. */
     timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, () =>
       Intl.supportedValuesOf('timeZone'),
     ),
     /** The first day to read. */
     startDate: startDate(),
-    /** In AWS Secrets Manager; missing: `SECRETS_PREFIX` and the name of the brand. */
-    secretName: z.optional(
-      like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
-    ),
-    method: z._default(oneOf('POST', 'GET'), 'POST'),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
     firstPage: z._default(integer(0, 1), 1),
     /** A setting, because a service may refuse a range of one instant, and its refusal does not name this cause (I10). */
@@ -149,26 +187,24 @@ function brandSchema(reports: ReportRegistry) {
     endDate: z._default(oneOf('whole_day', 'midnight'), 'whole_day'),
     /** How late a record may appear: a day is closed this long after its end. */
     lateMinutes: z._default(integer(0, 1440), 15),
-    /** The time limit of one request. */
-    timeoutSeconds: z._default(integer(1, 600), 30),
     /** How long a version of a day is kept after another version has replaced it. */
     snapshotRetentionDays: z._default(integer(1, 3650), 30),
-    /** Every report of the registry, in its order, with defaults filled in. */
-    reports: z.prefault(reportsSchema(reports), {}),
+  };
+}
+
+/** The first day of each report, whose settings may have a later one than the brand. */
+function startingOn<Own extends { startDate?: string | undefined }>(
+  reports: ReportRegistry,
+  brand: { startDate: string; reports: Readonly<Record<string, Own>> },
+): Record<string, Own & { startDate: string }> {
+  const startOf = (name: string) => brand.reports[name]?.startDate ?? brand.startDate;
+  const started = Object.entries(brand.reports).map(([name, own]) => {
+    const { [name]: { day } = {} } = reports;
+    // A day without records of the upstream report has nothing to look up.
+    const starts = [startOf(name), ...(day?.by === 'upstream' ? [startOf(day.report)] : [])];
+    return [name, { ...own, startDate: starts.reduce(later) }] as const;
   });
-  return z.pipe(
-    schema,
-    z.transform((brand) => {
-      const startOf = (name: string) => brand.reports[name]?.startDate ?? brand.startDate;
-      // A day without records of the upstream report has nothing to look up.
-      const ofReport = ([name, own]: [string, (typeof brand.reports)[string]]) => {
-        const { [name]: { day } = {} } = reports;
-        const starts = [startOf(name), ...(day?.by === 'upstream' ? [startOf(day.report)] : [])];
-        return [name, { ...own, startDate: starts.reduce(later) }] as const;
-      };
-      return { ...brand, reports: Object.fromEntries(Object.entries(brand.reports).map(ofReport)) };
-    }),
-  );
+  return Object.fromEntries(started);
 }
 
 function startDate() {
@@ -179,10 +215,7 @@ function startDate() {
 }
 
 function reportsSchema(reports: ReportRegistry) {
-  const shape = Object.entries(reports).map(
-    ([name, report]) => [name, z.prefault(reportSchema(report), {})] as const,
-  );
-  return object(Object.fromEntries(shape)).check((context) => {
+  return object(reportShapes(reports)).check((context) => {
     for (const { name, day } of Object.values(reports)) {
       if (day.by !== 'upstream' || !context.value[name]?.enabled || context.value[day.report]?.enabled)
         continue;
@@ -190,6 +223,13 @@ function reportsSchema(reports: ReportRegistry) {
       context.issues.push({ code: 'custom', path: [name, 'enabled'], input: true, message });
     }
   });
+}
+
+function reportShapes(reports: ReportRegistry) {
+  const shape = Object.entries(reports).map(
+    ([name, report]) => [name, z.prefault(reportSchema(report), {})] as const,
+  );
+  return Object.fromEntries(shape);
 }
 
 function reportSchema(report: ReportDefinition) {

@@ -74,11 +74,12 @@ function hasProblems({ tables, problems }: PageBrand): boolean {
 }
 
 function section(brand: PageBrand, lake: string, controls: Controls): Html {
-  const { name, zone, today, tables, problems } = brand;
+  const { name, zone, today, tables, problems, notes } = brand;
   const months = new Set(tables.flatMap(({ days }) => days.map(({ dt }) => monthOf(dt))));
   return html`<section>
 <h2>${name} <small>${zone === undefined ? 'in the lake, but not in the settings' : `${zone}, today is ${today}`}</small></h2>
 <p class="headline${problems.length === 0 ? ' good' : ''}">${headline(brand)}</p>
+${notes.map((text) => html`<p>${text}</p>`)}
 ${earlierMonths(tables)}
 ${damagedDocuments(tables, lake)}
 ${problemList(brand, controls)}

@@ -1,5 +1,6 @@
 import { dayOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
+import type { SettingsNote } from '../lake/documents/brand-settings.ts';
 import type { Close } from '../lake/documents/close.ts';
 import type { Settings } from '../settings/settings.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
@@ -15,6 +16,8 @@ export interface CalendarOptions {
   controls: Controls;
   /** Of all brands; missing: there are none. */
   closes?: readonly Close[];
+  /** Where the lake has other settings; missing: nowhere. */
+  notes?: readonly SettingsNote[];
 }
 
 /** A brand as the page shows it. */
@@ -28,6 +31,7 @@ export interface PageBrand {
   /** The newest first. */
   closes: readonly Close[];
   problems: readonly Problem[];
+  notes: readonly string[];
   /** Whether schedules start runs; on a laptop they do not. */
   isScheduled: boolean;
   /** An instant as `2026-11-20 06:02` in the zone. */
@@ -41,7 +45,7 @@ export function pageBrand(
   name: string,
   tables: readonly TableStatus[],
   lake: string,
-  { settings, nowMs, closes = [] }: CalendarOptions,
+  { settings, nowMs, closes = [], notes = [] }: CalendarOptions,
 ): PageBrand {
   const zone = settings.brands[name]?.timeZone;
   const today = dayOf(nowMs, zone ?? 'UTC');
@@ -54,8 +58,9 @@ export function pageBrand(
   const due = (iso: string) => (Date.parse(iso) <= nowMs ? 'at the next run' : at(iso));
   const isScheduled = lake.startsWith('s3://') && settings.deployment.schedules;
   const own = closes.filter(({ brand }) => brand === name).toReversed();
+  const noted = notes.flatMap(({ brand, text }) => (brand === name ? [text] : []));
   const problems = problemsOf(tables, today);
-  return { name, zone, today, nowMs, tables, closes: own, problems, isScheduled, at, due };
+  return { name, zone, today, nowMs, tables, closes: own, problems, notes: noted, isScheduled, at, due };
 }
 
 const MAX_RANGES = 8;

@@ -8,7 +8,7 @@ import { gracePeriodMs, isComplete, isExpected } from '../planning/day-state.ts'
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { LakeSettings } from '../settings/settings.ts';
 
 /** One report of one brand, as `status` and the calendar show it. */
 export interface TableStatus {
@@ -39,7 +39,7 @@ export interface TableStatus {
  * @param span only the days of these months, whose ledgers `lake` contains
  */
 export function tableStatuses(
-  settings: Settings | undefined,
+  settings: LakeSettings | undefined,
   reports: ReportRegistry,
   lake: readonly ReportLedgers[],
   nowMs: number,

@@ -4,7 +4,8 @@
  * number comes first: if it is not published, an alarm is raised, so a run that dies later is noticed as well.
  */
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
-import { type Close, readCloses } from '../lake/documents/close.ts';
+import { settingsInUse } from '../lake/documents/brand-settings.ts';
+import { readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
@@ -21,6 +22,7 @@ import type { Clock, EventSink, Notifier, ObjectStore } from '../ports.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { calendarPage } from '../status/calendar.ts';
+import type { CalendarOptions } from '../status/page-brand.ts';
 import { type MessageOptions, changeMessage } from './message.ts';
 import { afterWatch, afterMessage, changeFrom } from './news.ts';
 import { findingCandidates, firstComparedMonth } from './open-findings.ts';
@@ -100,7 +102,8 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     for (const one of both) if (one.status === 'rejected') throw one.reason;
   } finally {
     // If no message can be sent, the page is the only source, so it has to be current.
-    await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), nowMs, closes);
+    const { notes } = settingsInUse(lake, settings, 'the deployment');
+    await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), { nowMs, closes, notes });
   }
   options.log({
     event: 'watch_ended',
@@ -152,10 +155,9 @@ function candidatesIn(
 async function writePage(
   { settings, store, controls }: WatchOptions,
   tables: readonly TableStatus[],
-  nowMs: number,
-  closes: readonly Close[],
+  shown: Pick<CalendarOptions, 'nowMs' | 'closes' | 'notes'>,
 ): Promise<void> {
-  const { markup } = calendarPage(tables, store.url, { settings, nowMs, controls, closes });
+  const { markup } = calendarPage(tables, store.url, { ...shown, settings, controls });
   const page = store.create(COVERAGE_PAGE_KEY);
   await page.write(Buffer.from(markup));
   await page.finish();

@@ -15,6 +15,7 @@ import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { DaysInFlight } from '../../shared/context/days-in-flight.ts';
 import { createTimeBudget } from '../../shared/context/time-budget.ts';
+import { StoredSettings } from '../../shared/lake/documents/brand-settings.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import { createRunContext } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -76,6 +77,7 @@ function runOn(store: ObjectStore, { id = 'r1' } = {}) {
       time: createTimeBudget(undefined, time.wallMs),
       days: new DaysInFlight(1),
       documents: createLakeDocuments({ ...options, store }),
+      stored: new StoredSettings(options),
     },
     { brand: 'acme', report, service: pagedService(unused).service },
   );

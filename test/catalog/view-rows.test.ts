@@ -5,7 +5,7 @@ import { coverageTable } from '../../shared/catalog/coverage.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
-import type { BrandRoles } from '../../shared/lake/documents/roles.ts';
+import type { BrandRoles } from '../../shared/lake/documents/brand-settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { COMPLETE_STATES, PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 
@@ -465,8 +465,8 @@ const READ: readonly (readonly [name: string, value: Cell, sum: string | null])[
   ['1e30', '1e30', null],
   ['near the limit of decimals', '99999999999999999999999999999.999999999', null],
   ['near the limit, and negative', '-99999999999999999999999999999.999999999', null],
-  ['10^21', '1000000000000000000000', null],
-  ['the largest amount', '999999999999999999999.999999999', '1000000000000000000001.499999999'],
+  ['10^20', '100000000000000000000', null],
+  ['the largest amount', '99999999999999999999.999999999', '100000000000000000001.499999999'],
   ['a text with spaces', ' 12.5 ', '14.000000000'],
   ['with an exponent', '1e1', '11.500000000'],
   ['0', '0', '1.500000000'],

@@ -27,8 +27,8 @@ function files(): Record<string, string> {
 
 /** Every command that opens a lake, with the exit code of a refusal. */
 const commands: Record<string, () => { args: string[]; code: number }> = {
-  sync: () => ({ args: ['sync', ...sample.flags], code: 1 }),
-  'sync of a range': () => ({ args: ['sync', ...sample.flags, '--from', sample.firstDay], code: 1 }),
+  sync: () => ({ args: ['sync', ...sample.flags], code: 2 }),
+  'sync of a range': () => ({ args: ['sync', ...sample.flags, '--from', sample.firstDay], code: 2 }),
   'sync --plan': () => ({ args: ['sync', '--plan', ...sample.flags], code: 1 }),
   status: () => ({ args: ['status', ...settingsAndLake()], code: 2 }),
   query: () => ({ args: ['query', ...inLake(), 'SELECT count(*) FROM orders'], code: 2 }),
@@ -42,7 +42,7 @@ const commands: Record<string, () => { args: string[]; code: number }> = {
   }),
   rebuild: () => ({
     args: ['rebuild', 'order_list', '--from', sample.firstDay, '--to', sample.firstDay, ...settingsAndLake()],
-    code: 1,
+    code: 2,
   }),
   erase: () => ({ args: ['erase', '--brand', 'acme', '--yes', ...settingsAndLake()], code: 2 }),
   close: () => ({ args: ['close', '2026-01', '--brand', 'acme', ...settingsAndLake()], code: 2 }),

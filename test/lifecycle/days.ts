@@ -1,7 +1,7 @@
 /** A day in memory whose versions are replaced one after another, with its lifecycle rows. */
 import type { Column } from '../../shared/column-types.ts';
 import type { Committed, Lifecycle } from '../../shared/lake/documents/ledger.ts';
-import type { BrandRoles } from '../../shared/lake/documents/roles.ts';
+import type { BrandRoles } from '../../shared/lake/documents/brand-settings.ts';
 import { versionKey } from '../../shared/lake/paths.ts';
 import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
@@ -84,7 +84,13 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
       const ctx = {
         ...{ brand: 'acme', report: definition, lake: { store }, newId },
         ...{ schema: { cached: async () => ({ columns: COLUMNS }) }, clock: { now: () => end } },
-        roles: { cached: async () => ({ brands: { acme: roles ?? STORED } }) },
+        stored: {
+          of: async () => ({
+            reports: {
+              [report]: { fields: (roles ?? STORED).fields, states: { words: (roles ?? STORED).words } },
+            },
+          }),
+        },
         log: (event: Pick<LogEvent, 'event'>) => day.events.push(event),
         ...(settings && { settings }),
       } as unknown as LifecycleContext;

@@ -26,7 +26,7 @@ const NOW = '2026-03-03T15:00:00Z';
 const LEDGER = `ledger/order_list/acme/${MONTH}.json`;
 const STATE = 'ledger/order_list/acme/state.json';
 const SCHEMA = 'schema/orders.json';
-const ROLES = 'schema/orders.roles.json';
+const SETTINGS = 'schema/settings/acme/current.json';
 const scope = { reports: ['order_list'] };
 
 const sample = sharedLakes({ now: NOW, startDate: FIRST, recordsTo: NOW, clicksPerDay: 5 });
@@ -68,15 +68,17 @@ function snapshotsIn({ store }: SampleLake): string[] {
   return [...store.objects.keys()].filter((key) => key.startsWith('snapshots/orders/')).sort();
 }
 
-const progressKey = (lake: SampleLake) =>
-  [...lake.store.objects.keys()].find((key) => /^raw\/order_list\/.*progress.json$/.test(key)) ?? '';
+const inLake = (lake: SampleLake, key: RegExp) =>
+  [...lake.store.objects.keys()].find((each) => key.test(each)) ?? '';
+const progressKey = (lake: SampleLake) => inLake(lake, /^raw\/order_list\/.*progress.json$/);
 
 /** Every kind of document, and whether a run refuses a damaged one. */
 const KINDS: [kind: string, keyOf: (lake: SampleLake) => string, isRefused: boolean][] = [
   ['ledger', () => LEDGER, true],
   ['schema', () => SCHEMA, true],
   ['report state', () => STATE, false],
-  ['roles', () => ROLES, false],
+  ['settings', () => SETTINGS, false],
+  ['kept settings', (lake) => inLake(lake, /^schema\/settings\/acme\/[0-9a-f]{64}\.json$/), false],
   ['progress', progressKey, false],
   ['rate', () => rateBudgetKey(BRAND), false],
   ['watch record', () => WATCH_KEY, false],
@@ -90,7 +92,11 @@ const DAMAGES: [damage: string, of: (text: string) => string][] = [
   ['null', () => 'null'],
   ['a list', () => '[]'],
   ['without a field', () => '{"version":1}'],
-  ['of another type', (text) => text.replace('"version":1', '"version":"one"')],
+  [
+    'of another type',
+    (text) =>
+      text.replace('"version":1', '"version":"one"').replace('"lateMinutes":', '"lateMinutes":true,"_":'),
+  ],
   ['nested too deep', () => '['.repeat(200_000)],
 ];
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { ledgerKey, reportStateKey, rolesKey, schemaKey } from '../../shared/lake/paths.ts';
+import { brandSettingsKey, ledgerKey, reportStateKey, schemaKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
@@ -65,7 +65,7 @@ describe('the statuses of some months', () => {
       ledgerKey('order_list', 'acme', '2026-10'),
       reportStateKey('order_list', 'acme'),
       schemaKey('orders'),
-      rolesKey('orders'),
+      brandSettingsKey('acme'),
     ]);
     expect([orders.days[0]?.dt, orders.days.length, orders.days.at(-1)?.state]).toEqual([
       '2026-10-01',

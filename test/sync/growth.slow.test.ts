@@ -6,6 +6,7 @@ import { LAST_RUN_RENEWED_MS } from '../../shared/lake/documents/report-state.ts
 import { LAKE_FORMAT, inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import {
   FORMAT_KEY,
+  brandSettingsKey,
   dayPartition,
   reportStateKey,
   ledgerKey,
@@ -134,23 +135,29 @@ function laterFork(ms: number): SampleLake {
 }
 
 const stateOf = (report: string, brand: string) => `get ${reportStateKey(report, brand)}`;
+const settingsIn = (brand: string) => `get ${brandSettingsKey(brand)}`;
 const ledgerOf = (report: string, brand: string, day: string) =>
   `get ${ledgerKey(report, brand, monthOf(day))}`;
 
 describe('a scheduled run over ten years', () => {
-  it('reads one object per brand and report if nothing is due, and nothing else', async () => {
+  it('reads one object per brand, and one per brand and report, if nothing is due, and nothing else', async () => {
     const lake = laterFork(DUE_AFTER_MS - MINUTE_MS);
     // Fifty brands: most have only report states, because the run may read nothing else.
     const brands = Array.from({ length: 50 }, (_, number) => BRANDS[number] ?? `brand-${number}`);
-    for (const name of brands.slice(BRANDS.length))
+    const adopted = Buffer.from((await lake.store.get(brandSettingsKey('acme')))?.body ?? []).toString();
+    for (const name of brands.slice(BRANDS.length)) {
+      const own = Buffer.from(adopted.replace('"brand":"acme"', `"brand":"${name}"`));
+      await lake.store.put(brandSettingsKey(name), own, { ifAbsent: true });
       for (const report of REPORTS) {
         const state = await lake.store.get(reportStateKey(report, 'acme'));
         if (state) await lake.store.put(reportStateKey(report, name), state.body, { ifAbsent: true });
       }
+    }
     const requested = await sync(lake, { commonSettings: settingsOf(brands) });
     const states = brands.flatMap((brand) => REPORTS.map((report) => [stateOf(report, brand), 1]));
     expect(states).toHaveLength(250);
-    expect(requested).toEqual(Object.fromEntries(states));
+    const settings = brands.map((brand) => [settingsIn(brand), 1]);
+    expect(requested).toEqual(Object.fromEntries([...states, ...settings]));
   });
 
   it('also reads the format’s number, once, if the lake was opened as commands open it', async () => {
@@ -158,21 +165,26 @@ describe('a scheduled run over ten years', () => {
     await lake.store.put(FORMAT_KEY, Buffer.from(`{"format":${LAKE_FORMAT}}`), { ifAbsent: true });
     const { [`get ${FORMAT_KEY}`]: checks, ...others } = await sync(lake, {}, inOurFormat);
     expect(checks).toBe(1);
-    expect(Object.keys(others)).toHaveLength(BRANDS.length * REPORTS.length);
+    expect(Object.keys(others)).toHaveLength(BRANDS.length * (REPORTS.length + 1));
   });
 
   it('writes that object only if its last sign of life is three hours old', async () => {
     const scope = { reports: ['clicks_list'], brands: ['acme'] };
     const key = reportStateKey('clicks_list', 'acme');
     const lake = laterFork(LAST_RUN_RENEWED_MS + MINUTE_MS);
-    expect(await sync(lake, { scope })).toEqual({ [`get ${key}`]: 1, [`put ${key}`]: 1 });
-    expect(await sync(lake, { scope })).toEqual({ [`get ${key}`]: 1 });
+    const read = { [`get ${key}`]: 1, [settingsIn('acme')]: 1 };
+    expect(await sync(lake, { scope })).toEqual({ ...read, [`put ${key}`]: 1 });
+    expect(await sync(lake, { scope })).toEqual(read);
   });
 
   it('also reads the other report’s state if a lookup report runs alone', async () => {
     const scope = { reports: ['clicks_detail'], brands: ['acme'] };
     const requested = await sync(laterFork(HOUR_MS), { scope });
-    expect(requested).toEqual({ [stateOf('clicks_detail', 'acme')]: 1, [stateOf('clicks_list', 'acme')]: 1 });
+    expect(requested).toEqual({
+      [stateOf('clicks_detail', 'acme')]: 1,
+      [stateOf('clicks_list', 'acme')]: 1,
+      [settingsIn('acme')]: 1,
+    });
   });
 
   it('reads only the ledgers of due months, and lists only their partitions', async () => {
@@ -193,8 +205,7 @@ describe('a scheduled run over ten years', () => {
       [`snapshotsByPartition coverage ${from}..${to}`]: 1,
       [`snapshotsByPartition changes ${from}..${to}`]: 1,
     });
-    // Empty days are read again to confirm that they are empty. Their coverage and their lifecycle tables are published, by
-    // the roles that the first run has stored.
+    // Empty days are read again to confirm that they are empty. Their coverage and their lifecycle tables are published.
     const again = DUE_DAYS.flatMap((day) => [
       [ledgerOf('order_list', 'acme', day), 1 + 2],
       ...weeksBefore('order_list', day),
@@ -202,7 +213,10 @@ describe('a scheduled run over ten years', () => {
     expect(only(await sync(lake, { scope }), 'get ledger/order_list/acme/2')).toEqual(
       Object.fromEntries(again),
     );
-    expect(await sync(lake, { scope })).toEqual({ [stateOf('order_list', 'acme')]: 1 });
+    expect(await sync(lake, { scope })).toEqual({
+      [stateOf('order_list', 'acme')]: 1,
+      [settingsIn('acme')]: 1,
+    });
   });
 
   it('reads the months of both reports if a lookup report finds the other report changed', async () => {
@@ -222,6 +236,6 @@ describe('a scheduled run over ten years', () => {
     });
     // As above: an empty day is re-read once.
     await sync(lake, { scope });
-    expect(Object.keys(await sync(lake, { scope }))).toHaveLength(2);
+    expect(Object.keys(await sync(lake, { scope }))).toHaveLength(3);
   });
 });

@@ -6,6 +6,7 @@ import type { Column } from '../../shared/column-types.ts';
 import { addDays } from '../../shared/days.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { StoredSettings } from '../../shared/lake/documents/brand-settings.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import { DaysInFlight } from '../../shared/context/days-in-flight.ts';
 import { createTimeBudget } from '../../shared/context/time-budget.ts';
@@ -81,6 +82,7 @@ const run = {
   time: createTimeBudget(undefined, options.clock.monotonicMs),
   days: new DaysInFlight(1),
   documents: createLakeDocuments({ ...options, store: options.lake.store }),
+  stored: new StoredSettings(options),
 };
 if (columns > 0) {
   await run.documents.schema(report).update((current) => ({

@@ -6,11 +6,11 @@ import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts'
 import type { LastRun } from '../../shared/lake/documents/report-state.ts';
 import {
   COVERAGE_PAGE_KEY,
+  brandSettingsKey,
   WATCH_KEY,
   reportStateKey,
   schemaKey,
   ledgerKey,
-  rolesKey,
 } from '../../shared/lake/paths.ts';
 import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
 import { type WatchOptions, watch } from '../../shared/watcher/watch.ts';
@@ -205,7 +205,7 @@ describe('a watcher run', () => {
     const first = {
       ...{ 'list ledger/': 1, 'list closes/': 1 },
       [`get ${reportStateKey('order_list', 'acme')}`]: 1,
-      [`get ${rolesKey('orders')}`]: 1,
+      [`get ${brandSettingsKey('acme')}`]: 1,
       [`get ${schemaKey('orders')}`]: 1,
       ...Object.fromEntries(ledgers),
       [`get ${WATCH_KEY}`]: 1,

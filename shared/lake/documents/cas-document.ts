@@ -308,7 +308,7 @@ export function storedObject<Shape extends z.core.$ZodShape>(
 const english = en().localeError;
 
 /** Checks a stored document against its schema. @throws BrandReportsError `config` with the first problem */
-export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: Json): T {
+export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: unknown): T {
   const parsed = z.safeParse(schema, stored, { reportInput: true, error: english });
   if (parsed.success) return parsed.data;
   const { path, input, message } = parsed.error.issues[0] ?? { path: [], input: stored, message: '' };

@@ -8,6 +8,7 @@ import { type MonthSpan, isDay, isInSpan, monthOf } from '../../days.ts';
 import type { BrandReportsError } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
+import { ROLES } from '../../roles/index.ts';
 import { CLOSES_PREFIX, brandClosesPrefix, closeKey, parseCloseKey } from '../paths.ts';
 import {
   damagedDocument,
@@ -19,7 +20,14 @@ import {
   storedObject,
   storedTime,
 } from './cas-document.ts';
-import { brandRoles } from './roles.ts';
+
+const field = z.string().check(z.minLength(1), z.maxLength(500), z.regex(/^[^'"\\]*$/));
+const roles = storedObject(() => ({
+  fields: z.partialRecord(z.enum(ROLES), z.nullable(z.union([field, z.array(field)]))),
+  words: z.record(field, z.string().check(z.regex(/^[a-z]{1,20}$/))),
+  /** Missing: the words of the interface. */
+  kinds: z.optional(z.array(field)),
+}));
 
 const stored = { snapshot: storedId, rows: storedCount, bytes: storedCount, digest: z.string() };
 const day = () => z.string().check(z.refine(isDay));
@@ -71,7 +79,7 @@ const close = storedObject(() => ({
   /** By table: the number of columns, and the fields of the roles. */
   tables: z.record(
     z.string(),
-    storedObject(() => ({ columns: storedCount, roles: z.optional(brandRoles) })),
+    storedObject(() => ({ columns: storedCount, roles: z.optional(roles) })),
   ),
   recentWrites: z.array(z.string()),
 }));

@@ -1,12 +1,11 @@
 /**
  * Describes columns for people and programs: their origin and their roles. Glue, dbt and assistants show the descriptions.
  */
-import { type Column, type ColumnType, RESCUED, SYNCED_AT } from '../../column-types.ts';
+import { DAY_PARTITION_KEYS, type Column, type ColumnType, RESCUED, SYNCED_AT } from '../../column-types.ts';
 import type { TableColumn, TableShape } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { columnOfField, fieldsIn } from '../../roles/index.ts';
-import { DAY_PARTITION_KEYS } from '../paths.ts';
-import type { BrandRoles } from './roles.ts';
+import type { BrandRoles } from './brand-settings.ts';
 import type { StoredSchema } from './schema.ts';
 
 /** The columns of a table and, as far as it is known, the day on which each discovered column was found. */

@@ -9,7 +9,6 @@ import {
   ledgerKey,
   progressKey,
   rateBudgetKey,
-  rolesKey,
   schemaKey,
 } from '../paths.ts';
 import {
@@ -24,7 +23,6 @@ import { type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget } from './rate-budget.ts';
-import { parseStoredRoles } from './roles.ts';
 import { parseStoredSchema } from './schema.ts';
 import { lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
 import { type RealClocks, oneClock } from './stored-time.ts';
@@ -104,9 +102,6 @@ export function createLakeDocuments({
       return create(key, parseProgress(key), first && { first });
     },
     schema: (report: ReportDefinition) => create(schemaKey(report.table), parseStoredSchema(report)),
-    // The next run stores the settings of the brand again.
-    roles: (report: ReportDefinition) =>
-      create(rolesKey(report.table), parseStoredRoles(report), { recovers: true }),
     /** @param draft written if the month of the brand is not closed yet */
     close(draft: Close): CasDocument<Close> {
       const key = closeKey(draft.brand, draft.month);

@@ -1,6 +1,7 @@
 import { type MonthSpan, isInSpan } from '../../days.ts';
 import type { Column } from '../../column-types.ts';
 import type { Json } from '../../json.ts';
+import { type SettingsInLake, readBrandSettings } from './brand-settings.ts';
 import { damagedDocument, parseJsonDocument, readOrDamage, undamaged } from './cas-document.ts';
 import {
   type Committed,
@@ -12,7 +13,6 @@ import {
 } from './ledger.ts';
 import { lostLedger } from './lost-documents.ts';
 import { type ReportState, monthsWithDays, parseReportState } from './report-state.ts';
-import { type BrandRoles, type StoredRoles, parseStoredRoles } from './roles.ts';
 import { type NewColumns, type StoredSchema, newColumnsOf, parseStoredSchema } from './schema.ts';
 import { oneClock } from './stored-time.ts';
 import {
@@ -22,7 +22,6 @@ import {
   ledgerKey,
   parseReportStateKey,
   parseLedgerKey,
-  rolesKey,
   schemaKey,
   versionKey,
 } from '../paths.ts';
@@ -31,8 +30,8 @@ import type { ReportDefinition, ReportRegistry } from '../../reports/definition.
 
 /** The documents of one report of one brand. */
 export interface ReportLedgers extends ReportStates {
-  /** The settings of its roles; missing before the first run that stored them. */
-  roles?: BrandRoles | undefined;
+  /** What the lake has of the settings of the brand; missing before its first run. */
+  inLake?: SettingsInLake | undefined;
   /** The columns of its table; missing if the schema is damaged. */
   columns?: readonly Column[] | undefined;
   /** The columns that records have added to its table. */
@@ -161,16 +160,15 @@ export async function readWantedLedgers(
   const stored = new Map(
     await Promise.all(
       tables.map(async (report) => {
-        const [roles, schema] = await Promise.all([
-          readRoles(store, report),
-          undamaged(readSchema(store, report)),
-        ]);
-        return [
-          report,
-          { roles, columns: schema?.columns, newColumns: schema && newColumnsOf(schema) },
-        ] as const;
+        const schema = await undamaged(readSchema(store, report));
+        return [report, { columns: schema?.columns, newColumns: schema && newColumnsOf(schema) }] as const;
       }),
     ),
+  );
+  const settings = await readBrandSettings(
+    store,
+    reports,
+    listed.map(({ brand }) => brand),
   );
   return Promise.all(
     all.map(async ({ of, months, damaged }) => {
@@ -195,7 +193,7 @@ export async function readWantedLedgers(
       const faults = [...damaged, ...ofLost, ...read.flatMap((each) => each.damaged)];
       return {
         ...of,
-        roles: stored.get(report)?.roles.brands[brand],
+        inLake: settings.get(brand),
         columns: stored.get(report)?.columns,
         newColumns: stored.get(report)?.newColumns,
         // The ledgers show whether the report has ever returned a record.
@@ -238,12 +236,6 @@ export function readLedger(
 /** The table's columns: the documented columns and every column found so far. */
 export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<StoredSchema> {
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
-}
-
-/** The settings of the table's roles; a damaged document counts as missing. */
-async function readRoles(store: ObjectStore, report: ReportDefinition): Promise<StoredRoles> {
-  const parse = parseStoredRoles(report);
-  return (await undamaged(readDocument(store, rolesKey(report.table), parse))) ?? parse(undefined);
 }
 
 /** All days of the ledgers, in order. */

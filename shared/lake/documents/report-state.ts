@@ -100,6 +100,8 @@ const state = storedObject(() => ({
     })),
   ),
   vacuumedAt: z.optional(storedTime),
+  /** Hash of the brand's settings in the lake from which the views were made. */
+  viewsOf: z.optional(z.string()),
   /** When a run last examined all months, whatever their hints were. */
   examinedAt: z.optional(storedTime),
   lastRun: z.optional(lastRun),

@@ -13,6 +13,7 @@ import {
 import { type ReportRegistry, namesUsedBy, viewsOf } from '../../reports/definition.ts';
 import { MAX_FILLED } from '../table/column-facts.ts';
 import { type Committed, hasRows } from './ledger.ts';
+import { rolesOf } from './brand-settings.ts';
 import type { ReportLedgers } from './read.ts';
 
 /** A role without a field that views use. */
@@ -39,9 +40,9 @@ const OPTIONAL: readonly Role[] = ['line_state'];
  * @param set the setting `fields`; missing: the setting of the last run
  */
 export function roleGaps(
-  { brand, report, ledgers, roles, columns }: ReportLedgers,
+  { brand, report, ledgers, inLake, columns }: ReportLedgers,
   reports: ReportRegistry,
-  set: RoleFields | undefined = roles?.fields,
+  set: RoleFields | undefined = rolesOf(inLake?.settings, report).fields,
 ): RoleGap[] {
   if (!columns || !hasRows(ledgers.values())) return [];
   const days = [...ledgers.values()]

@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
-import { parseColumnType } from '../../column-types.ts';
+import { DERIVED_COLUMNS, parseColumnType } from '../../column-types.ts';
 import { isDay } from '../../days.ts';
 import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { schemaKey } from '../paths.ts';
-import { DERIVED_COLUMNS, type TableSchema, baseSchema } from '../table/columns.ts';
+import { type TableSchema, baseSchema } from '../table/columns.ts';
 import {
   type HasRecentWrites,
   damagedDocument,

@@ -6,9 +6,15 @@
  * Nothing in a record is dropped (I6): a value that fits no column is kept as JSON in `_rescued`.
  */
 import { DUPLICATES } from '../../json.ts';
-import { DAY_PARTITION_KEYS } from '../paths.ts';
 import type { DocumentedColumn } from '../../reports/definition.ts';
-import { type Column, type ColumnType, RESCUED, SYNCED_AT, type Value } from '../../column-types.ts';
+import {
+  DAY_PARTITION_KEYS,
+  type Column,
+  type ColumnType,
+  RESCUED,
+  SYNCED_AT,
+  type Value,
+} from '../../column-types.ts';
 import { KIND, ONE_RECORD, type RecordList } from '../../records/record-list.ts';
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered columns in the order of discovery. */
@@ -40,9 +46,6 @@ const MAX_FIELD_LENGTH = 255;
 const MAX_NAME_LENGTH = MAX_FIELD_LENGTH - '_1000'.length;
 /** Partition keys, and the only such name that every JavaScript object inherits. */
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
-
-/** The columns that belong to no field of a record. */
-export const DERIVED_COLUMNS: readonly string[] = [RESCUED, SYNCED_AT];
 
 /** The schema of a table without any records yet. */
 export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema {

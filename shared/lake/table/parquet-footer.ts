@@ -1,8 +1,7 @@
 /* Reads the footer of a Parquet file, for the code that writes and the code that reads files. */
 import { type ColumnChunk, type FileMetaData, type RowGroup, parquetMetadataAsync } from 'hyparquet';
 import * as z from 'zod/mini';
-import { type Column, typeOfElement } from '../../column-types.ts';
-import { DERIVED_COLUMNS } from './columns.ts';
+import { DERIVED_COLUMNS, type Column, typeOfElement } from '../../column-types.ts';
 import type { ReadableFile } from './readable-file.ts';
 
 /** Under this key a file lists the record's field for each column that has another name than its field. */
