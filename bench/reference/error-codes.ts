@@ -122,7 +122,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Use a day such as `2026-01-31`.',
   ],
   start_to_come: [
-    '`startDate` of a brand is in the future, so there is no day to read.',
+    '`startDate` of a brand or of a report is in the future, so there is no day to read.',
     'Correct `startDate`, or read another brand with `--brand`.',
   ],
   time_zone: [

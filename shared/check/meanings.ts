@@ -78,10 +78,13 @@ const anyOf = (...names: readonly string[]) =>
       .replaceAll('*', '\\w*')})\\b`,
   );
 
+const AMOUNTS = { what: 'an amount', fits: areAmounts };
+const STATES = { what: 'a state', fits: areStates };
+
 /** By role. Names are compared as words: `orderNo` is `order no`, `publisher.id` is `publisher id`. */
 export const MEANINGS: Readonly<Record<Role, Meaning>> = {
   amount: {
-    what: 'an amount',
+    ...AMOUNTS,
     names:
       /\b(orders?|sales?|purchase|basket|cart|gross|net|goods) ?(value|val|sum|price)\b|\b(amount|amt|revenue|turnover|gmv|total)\b/,
     hints: anyOf('value price sum subtotal worth spend'),
@@ -89,17 +92,15 @@ export const MEANINGS: Readonly<Record<Role, Meaning>> = {
       'comm* payout pay paid earn* reward fee* tax* vat ship* discount coupon refund* quantity qty count item*',
       'rate percent* pct curr* ccy date time id type status cost bonus budget',
     ),
-    fits: areAmounts,
   },
   commission: {
-    what: 'an amount',
+    ...AMOUNTS,
     names: anyOf('comm comms commission*'),
     hints: anyOf('payout earning* provision reward'),
     never: anyOf(
       'rate percent* pct status state st curr* ccy date time type kind id rule plan group tier name base tax',
       'old original previous',
     ),
-    fits: areAmounts,
   },
   currency: {
     what: 'a currency',
@@ -108,16 +109,14 @@ export const MEANINGS: Readonly<Record<Role, Meaning>> = {
     fits: (values) => share(values, (text) => CURRENCIES.has(text.trim().toUpperCase())) === 1,
   },
   state: {
-    what: 'a state',
+    ...STATES,
     names: anyOf('status state stat st'),
     hints: anyOf('stage phase lifecycle approval validation'),
     never: anyOf('country region ship* pay* delivery click sku line* item* product email id date time at by'),
-    fits: areStates,
   },
   line_state: {
-    what: 'a state',
+    ...STATES,
     names: /\b(sku|lines?|items?|product|position) ?(status|state|stat|st)\b/,
-    fits: areStates,
   },
   kind: {
     what: 'a kind',

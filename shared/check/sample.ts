@@ -102,21 +102,25 @@ export async function sampleBrand(options: RunOptions, brand: string): Promise<B
   const skew = () => (service.clockSkewMs === undefined ? {} : { clockSkewMs: service.clockSkewMs });
   // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
   if (error && error.code !== 'service_code') return { ...skew(), error, reports: [] };
-  const measured: ReportSample[] = [];
-  const contexts = reports.map((report) =>
-    withBrandSettings(createFetchContext(options, { brand, report, service }), { method }),
-  );
-  for (const ctx of contexts) measured.push(await measureReport(ctx));
+  const read: ReadReport[] = [];
+  for (const report of reports) {
+    const ctx = createFetchContext(options, { brand, report, service });
+    read.push(await measureReport(withBrandSettings(ctx, { method })));
+  }
   if (!service.hasAnswered) return { ...skew(), ...(error && { error }), reports: [] };
-  const find = (by: ReportDefinition['day']['by']) =>
-    contexts.findIndex(({ report }) => report.day.by === by);
-  const keptTimes = await keepsClickTimes(contexts[find('created')], measured[find('created')]);
-  const zone = await measureZone(contexts, measured);
+  const keptTimes = await keepsClickTimes(read);
+  const zone = await measureZone(read);
   return {
-    ...{ ...skew(), method, reports: measured },
+    ...{ ...skew(), method, reports: read.map(({ found }) => found) },
     ...(keptTimes !== undefined && { keepsClickTimes: keptTimes }),
     ...(zone && { zone }),
   };
+}
+
+/** A report with the context that has the values which the service showed. */
+interface ReadReport {
+  ctx: FetchContext;
+  found: ReportSample;
 }
 
 /** Sends the first request with the method of the settings, and if that fails with the other method. */
@@ -140,18 +144,17 @@ async function makeContact(options: RunOptions, brand: string, report: ReportDef
   return second.error ? first : second;
 }
 
-async function measureReport(ctx: FetchContext): Promise<ReportSample> {
+async function measureReport(ctx: FetchContext): Promise<ReadReport> {
   const found: ReportSample = { report: ctx.report, records: [], shown: {} };
   try {
-    const known = await (ctx.report.day.by === 'dates'
-      ? measureDates(ctx, found)
-      : measureTimestamps(ctx, found));
+    const isByDates = ctx.report.day.by === 'dates';
+    const known = await (isByDates ? measureDates(ctx, found) : measureTimestamps(ctx, found));
     const oldest = found.records.length > 0 ? await oldestDay(known) : undefined;
     if (oldest) found.oldest = oldest;
   } catch (thrown) {
     found.error = rethrowBugs(thrown);
   }
-  return found;
+  return { ctx: withBrandSettings(ctx, found.shown), found };
 }
 
 async function measureDates(ctx: FetchContext, found: ReportSample): Promise<FetchContext> {
@@ -225,32 +228,27 @@ async function answersInstant(ctx: FetchContext): Promise<boolean> {
 }
 
 /** Requests the seconds around a click. Its time is documented, so the response shows whether a range means UTC instants. */
-async function keepsClickTimes(
-  ctx: FetchContext | undefined,
-  found: ReportSample | undefined,
-): Promise<boolean | undefined> {
-  const [atMs] = ctx?.report.day.by === 'created' ? timesOf(found?.records ?? [], ctx.report.day.field) : [];
-  if (!ctx || !found || atMs === undefined) return undefined;
-  const { brandSettings, settings } = withBrandSettings(ctx, found.shown);
-  // A `created_time` has whole seconds, the ends of a range may not.
-  const range = timestampFields(brandSettings, atMs - 1000, atMs + 2000);
-  const page = await fetchFirstPage({ ...ctx, brandSettings }, { ...settings.filters, ...range }).catch(
-    contractOnly,
-  );
-  return page && (page.next !== null || timesOf(recordsOfList(page.records), 'created_time').includes(atMs));
+async function keepsClickTimes(read: readonly ReadReport[]): Promise<boolean | undefined> {
+  for (const { ctx, found } of read) {
+    const { brandSettings, settings, report } = ctx;
+    const timesIn = (records: readonly JsonObject[]) =>
+      report.day.by === 'created' ? timesOf(records, report.day.field) : [];
+    const [atMs] = timesIn(found.records);
+    if (atMs === undefined) continue;
+    // A `created_time` has whole seconds, the ends of a range may not.
+    const range = timestampFields(brandSettings, atMs - 1000, atMs + 2000);
+    const page = await fetchFirstPage(ctx, { ...settings.filters, ...range }).catch(contractOnly);
+    return page && (page.next !== null || timesIn(recordsOfList(page.records)).includes(atMs));
+  }
 }
 
 /** Reads days whose records distinguish the zones that still fit, until one zone is left. */
-async function measureZone(
-  contexts: readonly FetchContext[],
-  measured: readonly ReportSample[],
-): Promise<ZoneInSample | undefined> {
-  for (const [index, ctx] of contexts.entries()) {
-    const found = measured[index];
-    const field = found && ctx.report.day.by === 'dates' ? timeField(found.records) : undefined;
-    if (!found || field === undefined) continue;
+async function measureZone(read: readonly ReadReport[]): Promise<ZoneInSample | undefined> {
+  for (const { ctx, found } of read) {
+    const field = ctx.report.day.by === 'dates' ? timeField(found.records) : undefined;
+    if (field === undefined) continue;
     try {
-      const zone = await zoneOf(withBrandSettings(ctx, found.shown), found, field);
+      const zone = await zoneOf(ctx, found, field);
       if (zone.seen.length > 0) return zone;
     } catch (thrown) {
       found.error ??= rethrowBugs(thrown);

@@ -115,6 +115,13 @@ describe('sync', () => {
       2,
       /soon\.json: brands\.acme\.startDate is "2999-01-01", .*Allowed: up to \d{4}-\d\d-\d\d,/,
     ],
+    [
+      'a start date of a report in the future',
+      ['order_list'],
+      { reports: { order_list: { startDate: '2999-01-01' } } },
+      2,
+      /soon\.json: brands\.acme\.reports\.order_list\.startDate is "2999-01-01"/,
+    ],
   ])('and its plan handle %s', async (_name, args, changes, expected, message) => {
     const file = await withBrand('soon.json', changes);
     const from = ['--from', sample.today];
