@@ -506,7 +506,7 @@ describe.each(Object.entries(SUMS_OF_COMMISSION))('the commission in %s', (view,
   });
 });
 
-describe('sums of views', () => {
+describe('in a row of a view', () => {
   const performance = [
     'amount',
     'commission',
@@ -603,7 +603,7 @@ describe('sums of views', () => {
       ['dpv', 'clicks'],
       [10, 3, '0'],
     ],
-  ])('%s', async (_name, records, view, columns, expected) => {
+  ])('sums %s', async (_name, records, view, columns, expected) => {
     const numbers = columns.map((column) => `CAST(${column} AS double)`).join(', ');
     expect(await rowsOf(view, records, `${numbers}, unknown_amounts`)).toEqual([expected]);
   });

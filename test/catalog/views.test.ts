@@ -144,6 +144,11 @@ describe.each(DISCOVERED)('over discovered columns of type %s with the value %s'
         );
         await connection.run(`INSERT INTO ${table} VALUES (${values.join(', ')})`);
       }
+      if (tables.coverage)
+        for (const report of ['clicks_list', 'order_list'])
+          await connection.run(
+            `INSERT INTO coverage (brand, report, dt, committed_state, "rows") VALUES ('2026-01-31', '${report}', '2026-01-31', 'complete', 1)`,
+          );
       expect((await rows(`SELECT * FROM ${view.name}`)).length).toBeGreaterThan(0);
       expect(await described(view)).toEqual(declared);
     },
