@@ -59,7 +59,7 @@ function roleSql(
   const ofBrand = brands.map(([brand, own]) => [brand, brandSql(role, columns, own)] as const);
   const [first = brandSql(role, columns, undefined), ...others] = new Set(ofBrand.map(([, sql]) => sql));
   if (others.length === 0) return first;
-  return `CASE brand ${ofBrand.map(([brand, sql]) => `WHEN '${brand}' THEN ${sql}`).join(' ')} END`;
+  return `CASE brand ${ofBrand.map(([brand, sql]) => `WHEN '${brand.replaceAll("'", "''")}' THEN ${sql}`).join(' ')} END`;
 }
 
 const NONE = 'CAST(NULL AS varchar)';

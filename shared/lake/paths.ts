@@ -316,9 +316,9 @@ export function brandSettingsKey(brand: string, hash = 'current'): string {
 
 /** The inverse of `brandSettingsKey`; `undefined` for objects that are not ours. */
 export function parseBrandSettingsKey(key: string): { brand: string; hash?: string } | undefined {
-  const [, brand = '', name = ''] =
-    /^schema\/settings\/([^/]+)\/(current|[0-9a-f]{64})\.json$/.exec(key) ?? [];
-  if (!isName(brand)) return undefined;
+  const [, brand, name] =
+    /^schema\/settings\/([a-z0-9][a-z0-9-]{0,40})\/(current|[0-9a-f]{64})\.json$/.exec(key) ?? [];
+  if (brand === undefined || name === undefined) return undefined;
   return name === 'current' ? { brand } : { brand, hash: name };
 }
 
