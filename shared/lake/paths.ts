@@ -54,7 +54,7 @@ export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
 /** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
 /** What the lake keeps of the settings of all brands. */
-export const BRAND_SETTINGS_PREFIX = `${SCHEMAS_PREFIX}settings/`;
+export const SETTINGS_OF_BRANDS = `${SCHEMAS_PREFIX}settings/`;
 /** The rate budgets, which record the runs that share the rate of each brand. */
 export const RATES_PREFIX = 'rates/';
 /** The metadata of all Iceberg tables, whose files are the snapshots. */
@@ -306,7 +306,7 @@ export function schemaKey(table: string): string {
 
 /** `schema/settings/acme/`: what the lake keeps of a brand's settings. */
 export function brandSettingsPrefix(brand: string): string {
-  return `${BRAND_SETTINGS_PREFIX}${brand}/`;
+  return `${SETTINGS_OF_BRANDS}${brand}/`;
 }
 
 /** `schema/settings/acme/<hash>.json`; without a hash, `current.json`, which has the settings that count. */
