@@ -10,7 +10,7 @@ import { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
-  BRAND_SETTINGS_PREFIX,
+  SETTINGS_OF_BRANDS,
   CHANGES_PREFIX,
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
@@ -124,10 +124,11 @@ export class Lake extends Construct {
       reports.length > 1 ? [`${CHANGES_PREFIX}*`] : reports.map(({ name }) => `${changesPrefix('*', name)}*`);
     const changesMade = partsOf(CHANGES_TABLE, (name) => monthPartition('*', name));
     const raw = reports.map(({ name }) => `${reportRawPrefix(name)}*`);
-    const documents = reports.flatMap(({ name, table }) => [
-      `${reportLedgersPrefix(name)}*`,
-      schemaKey(table),
-    ]);
+    const ledgers = reports.map(({ name }) => `${reportLedgersPrefix(name)}*`);
+    const schemas =
+      reports.length > 1
+        ? [`${SCHEMAS_PREFIX}*`]
+        : [...reports.map(({ table }) => schemaKey(table)), `${SETTINGS_OF_BRANDS}*`];
     const others = [...new Set(reports.flatMap(reportsReadBy))].flatMap((name) => {
       const other = this.reports[name];
       return other && !reports.includes(other)
@@ -140,7 +141,7 @@ export class Lake extends Construct {
     this.grant(grantee, ['s3:PutObject', ...DELETE], made);
     const iceberg = reports.map(({ table }) => `${icebergMetadataPrefix(table)}*`);
     this.grant(grantee, [...CHANGE, ...DELETE], [...raw, ...iceberg]);
-    this.grant(grantee, CHANGE, [...documents, `${BRAND_SETTINGS_PREFIX}*`, FORMAT_KEY, `${RATES_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [...ledgers, ...schemas, FORMAT_KEY, `${RATES_PREFIX}*`]);
     const beside = reports
       .flatMap((report) => reportsBeside(this.reports, report))
       .filter((report) => !reports.includes(report));

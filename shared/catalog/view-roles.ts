@@ -70,7 +70,7 @@ function byBrand(
   const ofBrand = Object.entries(brands).map(([brand, own]) => [brand, sqlOf(own)] as const);
   const [first = sqlOf(undefined), ...others] = new Set(ofBrand.map(([, sql]) => sql));
   if (others.length === 0) return first;
-  return `CASE brand ${ofBrand.map(([brand, sql]) => `WHEN '${brand}' THEN ${sql}`).join(' ')} END`;
+  return `CASE brand ${ofBrand.map(([brand, sql]) => `WHEN '${brand.replaceAll("'", "''")}' THEN ${sql}`).join(' ')} END`;
 }
 
 const NONE = 'CAST(NULL AS varchar)';

@@ -54,7 +54,7 @@ export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
 /** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
 /** What the lake keeps of the settings of all brands. */
-export const BRAND_SETTINGS_PREFIX = `${SCHEMAS_PREFIX}settings/`;
+export const SETTINGS_OF_BRANDS = `${SCHEMAS_PREFIX}settings/`;
 /** The rate budgets, which record the runs that share the rate of each brand. */
 export const RATES_PREFIX = 'rates/';
 /** The metadata of all Iceberg tables, whose files are the snapshots. */
@@ -306,7 +306,7 @@ export function schemaKey(table: string): string {
 
 /** `schema/settings/acme/`: what the lake keeps of a brand's settings. */
 export function brandSettingsPrefix(brand: string): string {
-  return `${BRAND_SETTINGS_PREFIX}${brand}/`;
+  return `${SETTINGS_OF_BRANDS}${brand}/`;
 }
 
 /** `schema/settings/acme/<hash>.json`; without a hash, `current.json`, which has the settings that count. */
@@ -316,9 +316,9 @@ export function brandSettingsKey(brand: string, hash = 'current'): string {
 
 /** The inverse of `brandSettingsKey`; `undefined` for objects that are not ours. */
 export function parseBrandSettingsKey(key: string): { brand: string; hash?: string } | undefined {
-  const [, brand = '', name = ''] =
-    /^schema\/settings\/([^/]+)\/(current|[0-9a-f]{64})\.json$/.exec(key) ?? [];
-  if (!isName(brand)) return undefined;
+  const [, brand, name] =
+    /^schema\/settings\/([a-z0-9][a-z0-9-]{0,40})\/(current|[0-9a-f]{64})\.json$/.exec(key) ?? [];
+  if (brand === undefined || name === undefined) return undefined;
   return name === 'current' ? { brand } : { brand, hash: name };
 }
 

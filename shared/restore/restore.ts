@@ -20,7 +20,7 @@ import { parseRateBudget } from '../lake/documents/rate-budget.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
 import { parseWatchRecord } from '../lake/documents/watch-record.ts';
 import {
-  BRAND_SETTINGS_PREFIX,
+  SETTINGS_OF_BRANDS,
   CLOSES_PREFIX,
   COVERAGE_TABLE,
   RATES_PREFIX,
@@ -153,7 +153,7 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     const brand = brandOfRateBudget(key);
     if (brand !== undefined) yield { key, brand, parse: parseRateBudget(key), isHint: true };
   }
-  for await (const { key } of store.list(BRAND_SETTINGS_PREFIX)) {
+  for await (const { key } of store.list(SETTINGS_OF_BRANDS)) {
     const of = parseBrandSettingsKey(key);
     if (of) yield { key, brand: of.brand, ...settingsDocument(options, of) };
   }

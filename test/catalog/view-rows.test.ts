@@ -664,4 +664,16 @@ describe('views over brands whose fields differ', () => {
       ['umbrella', 'new', null, '1', null],
     ]);
   });
+
+  it('keep the name of a brand inside its text, whatever folders a lake has', () => {
+    const columns = ['a', 'b'].map((name): Column => ({ name, type: 'string' }));
+    const view = {
+      ...{ name: 'v', description: '', columns: [] },
+      tables: ['orders'],
+      sql: '{orders.channel_id}',
+    };
+    const own = { acme: brand({ channel_id: 'a' }), "x' OR '1": brand({ channel_id: 'b' }) };
+    const { sql } = viewOver(view, new Map([['orders', columns]]), new Map([['orders', own]]));
+    expect(sql).toContain("WHEN 'x'' OR ''1' THEN");
+  });
 });

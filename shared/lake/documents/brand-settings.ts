@@ -20,7 +20,7 @@ import {
   type ReportSettings,
   lakeBrandSchema,
 } from '../../settings/settings.ts';
-import { BRAND_SETTINGS_PREFIX, brandSettingsKey, parseBrandSettingsKey } from '../paths.ts';
+import { SETTINGS_OF_BRANDS, brandSettingsKey, parseBrandSettingsKey } from '../paths.ts';
 import {
   CasDocument,
   DOCUMENT_RETRY,
@@ -217,7 +217,7 @@ function isLeft(current: Stored['current'], { by, isAsked }: Adoption): boolean 
 }
 
 async function brandsIn(store: ObjectStore): Promise<string[]> {
-  const found = await Array.fromAsync(store.list(BRAND_SETTINGS_PREFIX), (each) =>
+  const found = await Array.fromAsync(store.list(SETTINGS_OF_BRANDS), (each) =>
     parseBrandSettingsKey(each.key),
   );
   return found.flatMap((of) => (of && of.hash === undefined ? [of.brand] : []));
@@ -295,7 +295,7 @@ function meaningOf(settings: LakeBrandSettings, name: string): Partial<Record<st
   const { fields, words, kinds } = rolesOf(settings, { name });
   const roles = Object.entries(fields).map(([role, field]) => [
     role,
-    [field ?? 'no field'].flat().join(', '),
+    [field ?? 'no field'].flat().join(' or '),
   ]);
   const states = Object.entries(words).map(([word, state]) => [`word ${JSON.stringify(word)}`, state]);
   const bonuses = kinds ? [['kinds', JSON.stringify(kinds)]] : [];
