@@ -83,7 +83,7 @@ describe('the project', () => {
   it('has the numbers of the roles in the marts, whatever the names of other columns', () => {
     const sql = project({}, [{ name: 'sale_commission', type: 'string', field: 'sale_commission' }]);
     expect(sql.get('models/marts/brand_reports__orders_daily.sql')).toContain(
-      `sum(TRY_CAST(trim(regexp_replace(CAST(CAST("commission" AS varchar) AS varchar), '[^0-9.eE+ -]', 'x'), ' ') AS decimal(38,9)))`,
+      `sum(CAST(TRY_CAST(trim(regexp_replace(CAST(CAST("commission" AS varchar) AS varchar), '[^0-9.eE+ -]', 'x'), ' ') AS decimal(29,9)) AS decimal(38,9)))`,
     );
   });
 
