@@ -40,8 +40,9 @@ export async function sendEvents(
       if (event.version !== committed?.snapshot) return { ...event, findings: [] };
       const findings = findingsOf({ ...facts, day }).map(({ check }) => check);
       const state = committedState(committed, hasReturnedRecords);
-      const isPending = totalsOf(committed, facts.roles) === 'pending';
-      return { ...event, ...(state !== 'open' && { state }), ...(isPending && { sums: {} }), findings };
+      const totals = totalsOf(committed, facts.roles);
+      const sums = totals === 'pending' ? {} : (totals ?? {});
+      return { ...event, ...(state !== 'open' && { state }), sums, findings };
     };
     const completed = await document.update((ledger) =>
       pendingEvents(ledger).reduce((now, each) => changeEvent(now, each, complete(each)), ledger),

@@ -322,7 +322,7 @@ describe('a bonus', () => {
     ['has none of the words of the interface here', {}, null],
     ['is nothing if no word is one', { kinds: [] }, null],
     ['is nothing if the service has no kinds', { fields: { kind: null }, kinds: ['extra'] }, null],
-  ])('%s', async (_name, own, bonus) => {
+  ])('of a record %s', async (_name, own, bonus) => {
     const due = await rowsOf(
       'commission_due',
       records,

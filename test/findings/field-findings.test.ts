@@ -93,7 +93,7 @@ describe('a column with a role that was filled and is empty', () => {
       roles('note'),
       [`${emptied}; new beside it: commission_value, note`],
     ],
-  ])('%s', (_name, made, facts, expected) => {
+  ])('and %s', (_name, made, facts, expected) => {
     expect(found(daysOf(made), undefined, facts)).toEqual(expected);
   });
 });

@@ -66,7 +66,7 @@ describe('a record may still change', () => {
     ['at a path', true, version({ state: { '{"code":"paid"}': 4, '{}': 1 } }), rulesOf('state.code')],
     ['not if there is no record', false, { ...version({}), rows: 0 }, rulesOf()],
     ['not if the report has no states', false, version({}), { fields: {} }],
-  ])('%s', (_name, expected, of, rules) => {
+  ])('or not: %s', (_name, expected, of, rules) => {
     expect(mayChange(of, rules)).toBe(expected);
   });
 

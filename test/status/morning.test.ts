@@ -155,6 +155,12 @@ describe('yesterday', () => {
       { totals: { '': { commission: '20' } } },
       'orders commission|10|20|−50 %|',
     ],
+    [
+      'no sum of other fields than the settings name',
+      { totalsPending: true },
+      { totals: { '': { commission: '20' } } },
+      'orders commission|after the next reading|20|',
+    ],
   ])('is shown beside the same weekday one week before: %s', (_name, now, before, text) => {
     const found = besides(now, before);
     expect(found).toContain(

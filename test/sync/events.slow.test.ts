@@ -144,6 +144,18 @@ describe('events', () => {
     expect(of(FIRST).at(-1)?.detail.version).toBe(await versionOf(lake));
   });
 
+  it('have no sums of other fields than the settings name when they are sent', async () => {
+    const { of, sink } = listener();
+    const orders = { refresh: [{ untilAgeDays: 1, every: '1 day' }], ...ALL_FINAL };
+    const lake = await published({ brandSettings: { reports: { order_list: orders } } });
+    // The second reading agrees with the first, so no further reading sums other fields.
+    await lake.sync({ brandSettings: { reports: { order_list: orders } } });
+    const fields = { commission: ['gone', 'commission'] };
+    const brandSettings = { reports: { order_list: { ...orders, fields } } };
+    await lake.sync({ ...reread(YESTERDAY), brandSettings, events: sink });
+    expect(of(FIRST).map(({ detail }) => detail.sums)).toEqual([{}]);
+  });
+
   it('contain the findings of their version', async () => {
     const { of, sink } = listener();
     const lake = await published({ events: sink });
