@@ -104,15 +104,11 @@ export class Catalog extends Construct {
     this.grant(grantee, this.icebergName, DEFINE, tables);
   }
 
-  grantRebuild(grantee: PipelineFunction): void {
+  /** Lets the watcher bring all tables, views and partitions up to date. */
+  grantUpdate(grantee: PipelineFunction): void {
     this.grantInLakeFormation(grantee);
     this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
-  }
-
-  /** Lets the function read the owner of a database, so that it can refuse to adopt it. */
-  grantReadOwner(grantee: Grantee): void {
-    allow(grantee, ['glue:GetDatabase'], [this.arn('catalog'), this.arn(`database/${this.databaseName}`)]);
   }
 
   grantQuery(grantee: Grantee): void {
@@ -130,8 +126,7 @@ export class Catalog extends Construct {
   }
 
   /**
-   * Grants in Lake Formation, because IAM alone is not enough there. The grants are made before the first rebuild,
-   * which depends on its role and everything below the role. Whoever deploys must be a data lake administrator
+   * Grants in Lake Formation, because IAM alone is not enough there. Whoever deploys must be a data lake administrator
    * (docs/how-to/lake-formation.md).
    */
   private grantInLakeFormation({ role }: PipelineFunction): void {
