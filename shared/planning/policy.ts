@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type ReportDefinition, type States, comparedState } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
-import { maxGapMs } from '../settings/schedule.ts';
+import { rateMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
@@ -17,7 +17,7 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     words: settings.states?.words ?? {},
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
-    maxGapMs: maxGapMs(settings.schedule),
+    maxGapMs: rateMs(settings.schedule),
   };
 }
 

@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';
-import { scheduleProblem } from './schedule.ts';
+import { RATE, RATES } from './schedule.ts';
 import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
@@ -193,7 +193,7 @@ function reportSchema(report: ReportDefinition) {
       : NOT_A_SETTING;
   const schema = object({
     enabled: z._default(bool(), report.enabledByDefault),
-    schedule: z._default(scheduleSchema(), report.schedule),
+    schedule: z._default(like(RATES, RATE), report.schedule),
     filters: z.prefault(filtersSchema(report), {}),
     /** By column name: its type. If the column exists with another type, a further column gets this type. */
     columns: z.prefault(columnsSchema(), {}),
@@ -323,14 +323,6 @@ function isTimeZone(zone: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** A schedule with a known longest gap: see schedule.ts. */
-function scheduleSchema() {
-  const error = ({ input }: { input?: unknown }) => scheduleProblem(String(input)) ?? '';
-  return z
-    .string({ error })
-    .check(z.refine((schedule) => scheduleProblem(schedule) === undefined, { error }));
 }
 
 /** Ten years. */

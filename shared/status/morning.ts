@@ -70,7 +70,6 @@ function nextRunText({ schedule = '', lastRun }: TableStatus, { nowMs, at }: Pag
   const wallMs = (ms: number) => Date.parse(`${at(new Date(ms).toISOString())}Z`);
   const lastMs = lastRun && wallMs(Date.parse(lastRun.at));
   const nextMs = nextStartMs(schedule, wallMs(nowMs), lastMs);
-  if (nextMs === undefined) return schedule;
   return `about ${new Date(nextMs).toISOString().slice(0, 16).replace('T', ' ')}`;
 }
 

@@ -235,7 +235,7 @@ function throttledRun({ requests, throttles }: LastRun, { maxGapMs }: Policy): N
   ];
 }
 
-/** The time since the last run ended. It becomes a problem when it exceeds the schedule's longest gap. */
+/** The time since the last run ended. It becomes a problem when it exceeds the schedule's interval. */
 function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCandidate {
   const sinceMs = lastRun && Date.parse(lastRun.at);
   return {

@@ -13,7 +13,7 @@ const GLOBEX = {
   ...ACME,
   timeZone: 'Europe/Berlin',
   secretName: 'brand-reports/globex',
-  reports: { order_list: { schedule: 'cron(5 6 * * ? *)' }, transaction_list: { enabled: false } },
+  reports: { order_list: { schedule: 'rate(1 day)' }, transaction_list: { enabled: false } },
 };
 const REPORTS = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
 

@@ -45,7 +45,7 @@ describe('settings', () => {
   it('keep the given values', () => {
     const order_list = {
       enabled: false,
-      schedule: 'cron(5 6 ? * MON-FRI *)',
+      schedule: 'rate(6 hours)',
       filters: { publisher_id: '1234', status: 'effective' },
       columns: { amount: 'decimal(18,2)' },
       refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
@@ -234,12 +234,12 @@ describe('settings', () => {
     [
       'a schedule that is not one',
       withReport('order_list', { schedule: 'hourly' }),
-      'schedule is "hourly"; allowed: e.g. rate(1 hour)',
+      'schedule is "hourly"; allowed: a rate of 1 to 99999 minutes, hours or days: rate(15 minutes)',
     ],
     [
-      'a schedule on a date that does not exist',
-      withReport('order_list', { schedule: 'cron(0 6 30 2 ? *)' }),
-      'schedule is "cron(0 6 30 2 ? *)"; allowed: a date that exists: this one never comes',
+      'an expression of times',
+      withReport('order_list', { schedule: 'cron(5 6 * * ? *)' }),
+      'schedule is "cron(5 6 * * ? *)"; allowed: a rate of 1 to 99999 minutes, hours or days: rate(15 minutes)',
     ],
     [
       'a type that a column cannot have',

@@ -57,18 +57,6 @@ describe('the runs', () => {
       's3://lake/prod',
       'orders|2026-11-20 09:10|about 2026-11-20 10:10|',
     ],
-    [
-      'a time of the day in the zone of the brand',
-      { schedule: 'cron(5 6 * * ? *)', lastRun: run },
-      's3://lake/prod',
-      'orders|2026-11-20 09:10|about 2026-11-21 06:05|',
-    ],
-    [
-      'the hours of working days, on a Friday',
-      { schedule: 'cron(0 8-9 ? * MON-FRI *)', lastRun: run },
-      's3://lake/prod',
-      'about 2026-11-23 08:00|',
-    ],
     ['no run yet', scheduled, 's3://lake/prod', 'orders|none yet|about 2026-11-20 11:00|'],
     [
       'runs that have failed since a success',

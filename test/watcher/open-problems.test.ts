@@ -100,8 +100,7 @@ describe('a report has no problem', () => {
   it.each<[string, number, number]>([
     ['rate(1 hour)', 5, 6],
     ['rate(1 day)', 28, 29],
-    ['cron(5 6 ? * MON *)', 7 * 24 + 4, 7 * 24 + 5],
-    ['cron(5 6 1 * ? *)', 31 * 24 + 4, 31 * 24 + 5],
+    ['rate(7 days)', 7 * 24 + 4, 7 * 24 + 5],
   ])('with the schedule %s, until its last run is %i hours ago', (schedule, atMost, problemAt) => {
     const ended = (hours: number) =>
       watched({}, { schedule, lastRun: { ...RUN, at: ago(hours * HOUR_MS), since: ago(90 * DAY_MS) } });
@@ -113,7 +112,7 @@ describe('a report has no problem', () => {
     const unread = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [addDays(TODAY, -1 - index), 'missing' as const]),
     );
-    const monthly = { schedule: 'cron(5 6 1 * ? *)', lastRun: { ...RUN, at: ago(20 * DAY_MS) } };
+    const monthly = { schedule: 'rate(31 days)', lastRun: { ...RUN, at: ago(20 * DAY_MS) } };
     expect(kinds(watched(unread, monthly), 20 * DAY_MS)).toEqual([]);
     expect(kinds(watched(unread, { ...monthly, schedule: 'rate(1 day)' }), 20 * DAY_MS)).toEqual([
       'missing',
