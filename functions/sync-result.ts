@@ -1,4 +1,11 @@
-import { type ReportOutcome, type Status, type SyncOutcome, madeProgress, syncOutcome, wasRead } from '../shared/outcome.ts';
+import {
+  type ReportOutcome,
+  type Status,
+  type SyncOutcome,
+  madeProgress,
+  syncOutcome,
+  wasRead,
+} from '../shared/outcome.ts';
 
 /** What a run did with one report of a brand. */
 interface ReadReport {

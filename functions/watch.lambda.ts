@@ -57,6 +57,10 @@ export async function handler(
     controls: controls.page,
   });
   const program = environment('PROGRAM_VERSION');
-  const catalog = await updateCatalog({ ...{ ...context, lake, clock, deadline }, program, again: rebuildCatalog });
+  const catalog = await updateCatalog({
+    ...{ ...context, lake, clock, deadline },
+    program,
+    again: rebuildCatalog,
+  });
   return { ...found, catalog };
 }

@@ -71,7 +71,8 @@ export class BackfillStateMachine extends Construct {
     });
     output(this, 'Backfill', {
       value: consoleLink(this, 'states', `/statemachines/view/${this.stateMachine.stateMachineArn}`),
-      description: 'Start a backfill here. The input is an event of sync: {"brand", "reports", "from", "to"}, all optional',
+      description:
+        'Start a backfill here. The input is an event of sync: {"brand", "reports", "from", "to"}, all optional',
     });
   }
 
@@ -108,11 +109,17 @@ export class BackfillStateMachine extends Construct {
     const ended = (id: string, complete: boolean) =>
       new Pass(this, id, { parameters: { brand: JsonPath.stringAt('$.event.brand'), complete } });
     const failed = ended('BrandFailed', false);
-    const { next, progress } = { next: JsonPath.stringAt('$.Payload.next'), progress: JsonPath.objectAt('$.Payload.progress') };
+    const { next, progress } = {
+      next: JsonPath.stringAt('$.Payload.next'),
+      progress: JsonPath.objectAt('$.Payload.progress'),
+    };
     const run = this.run('ReadBrand', sync, { next, progress }).addCatch(failed, { resultPath: '$.crash' });
     const reset = new Pass(this, 'Reset', { result: Result.fromNumber(0), resultPath: '$.stalled' });
     const count = new Pass(this, 'Count', {
-      parameters: { event: JsonPath.objectAt('$.event'), stalled: JsonPath.mathAdd(JsonPath.numberAt('$.stalled'), 1) },
+      parameters: {
+        event: JsonPath.objectAt('$.event'),
+        stalled: JsonPath.mathAdd(JsonPath.numberAt('$.stalled'), 1),
+      },
     });
     const wait = new Wait(this, 'Wait', { time: WaitTime.duration(Duration.minutes(1)) });
     const isNext = (word: string) => Condition.stringEquals('$.result.next', word);

@@ -9,12 +9,7 @@ import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
 import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
-import {
-  DOCUMENT_PREFIXES,
-  OTHER_PREFIXES,
-  QUERY_RESULTS_PREFIX,
-  RAW_PREFIX,
-} from '../shared/lake/paths.ts';
+import { DOCUMENT_PREFIXES, OTHER_PREFIXES, QUERY_RESULTS_PREFIX, RAW_PREFIX } from '../shared/lake/paths.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { customerKey } from './grants.ts';
 

@@ -125,4 +125,3 @@ function functionCode(handler: string, settings: string): Code {
     },
   });
 }
-

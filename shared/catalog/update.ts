@@ -100,7 +100,10 @@ function wantedStamp({ program, settings }: UpdateOptions, found: CatalogStamp) 
   };
 }
 
-function isCurrent({ program, views, brands }: CatalogStamp, wanted: ReturnType<typeof wantedStamp>): boolean {
+function isCurrent(
+  { program, views, brands }: CatalogStamp,
+  wanted: ReturnType<typeof wantedStamp>,
+): boolean {
   if (program !== wanted.program || views !== wanted.views) return false;
   return Object.entries(brands).every(([brand, stamped]) => stamped === wanted.brand(brand));
 }

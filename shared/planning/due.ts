@@ -37,7 +37,9 @@ export interface Policy {
   /** Fingerprint of the queries that follow from the current settings. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
-  /** The longest time between two starts of the schedule: a due day that waits longer has a problem. */
+  /** The least time between two readings of a day, the setting `every`; 0: every run reads what is due. */
+  everyMs: number;
+  /** The longest time between two readings that the schedule and `every` allow: a day that waits longer has a problem. */
   maxGapMs: number;
   /** The setting `fields`: the field of each role. */
   fields: RoleFields;
@@ -129,13 +131,16 @@ function readDueAtMs(
   const last = lastRequested(committed, disregarded);
   if (upstream && upstream.digest !== last.upstreamDigest) return started;
   const requestedAtMs = Date.parse(committed.readFrom);
+  const { everyMs } = policy;
   switch (committed.state) {
     case 'settled':
       return null;
     case 'open':
       if (upstream && !upstream.closed) return null;
       // The disregarded reading lacked the day's records; the next reading may have them.
-      return disregarded ? Date.parse(disregarded.at) + DAY_MS : started;
+      return disregarded
+        ? Date.parse(disregarded.at) + DAY_MS
+        : Math.max(started, Math.min(requestedAtMs + everyMs - slackMs(everyMs), closesAtMs(day, policy)));
     case 'unconfirmed':
       // I11: the next run reads it again, whatever its age.
       return requestedAtMs;
@@ -203,7 +208,10 @@ function refreshAtMs(
   tiers: readonly RefreshTier[],
   age: number,
 ): number {
-  const dueAfter = (every: string) => readFromMs + intervalMs(every) - slackMs(intervalMs(every));
+  const dueAfter = (every: string) => {
+    const everyMs = Math.max(intervalMs(every), policy.everyMs);
+    return readFromMs + everyMs - slackMs(everyMs);
+  };
   let fromMs = readFromMs;
   for (const { untilAgeDays, every } of tiers.filter((tier) => tier.untilAgeDays >= age)) {
     const endMs = startOfDay(addDays(day, untilAgeDays + 1), policy.timeZone);

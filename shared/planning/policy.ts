@@ -1,12 +1,19 @@
 import { hash } from 'node:crypto';
 import { type ReportDefinition, type States, comparedState } from '../reports/definition.ts';
+import { intervalMs } from '../days.ts';
 import type { BrandSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import { rateMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
 /** The part of the settings that decides when a report's days are due. */
-export function policyOf(report: ReportDefinition, brand: BrandSettings, settings: ReportSettings): Policy {
+export function policyOf(
+  report: ReportDefinition,
+  brand: BrandSettings,
+  settings: ReportSettings,
+  { schedule }: Pick<Settings['deployment'], 'schedule'>,
+): Policy {
+  const everyMs = intervalMs(settings.every);
   return {
     timeZone: brand.timeZone,
     startDate: brand.startDate,
@@ -17,7 +24,8 @@ export function policyOf(report: ReportDefinition, brand: BrandSettings, setting
     words: settings.states?.words ?? {},
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
-    maxGapMs: rateMs(settings.schedule),
+    everyMs,
+    maxGapMs: Math.max(everyMs, rateMs(schedule)),
   };
 }
 
@@ -29,7 +37,9 @@ export function enabledPolicy(
 ): Policy | undefined {
   const brand = settings?.brands[brandName];
   const reportSettings = brand?.reports[report.name];
-  return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
+  return settings && brand && reportSettings?.enabled
+    ? policyOf(report, brand, reportSettings, settings.deployment)
+    : undefined;
 }
 
 /** If rows were counted by other words or another field, their counts do not prove that they are final. */

@@ -206,7 +206,6 @@ export interface ReportDefinition {
   /** The section of docs/explanation/interface.md. */
   section: string;
   enabledByDefault: boolean;
-  schedule: string;
   paging: Paging;
   day: DayRule;
   /**

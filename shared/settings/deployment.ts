@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { bool, integer, like, number, object, oneOf, oneOfNumbers } from '../validation/input.ts';
+import { RATE, RATES } from './schedule.ts';
 
 /** The periods that CloudWatch Logs accepts, up to ten years. */
 const LOG_RETENTION_DAYS = [
@@ -15,7 +16,7 @@ export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 export function deploymentSchema() {
   const schema = object({
     /** How often all reports of all brands are read. */
-    schedule: z._default(rate(), 'rate(1 hour)'),
+    schedule: z._default(like(RATES, RATE), 'rate(1 hour)'),
     /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
     /** Raw records are deleted after this many days. */

@@ -7,7 +7,6 @@
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';
-import { RATE, RATES } from './schedule.ts';
 import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
@@ -193,7 +192,8 @@ function reportSchema(report: ReportDefinition) {
       : NOT_A_SETTING;
   const schema = object({
     enabled: z._default(bool(), report.enabledByDefault),
-    schedule: z._default(like(RATES, RATE), report.schedule),
+    /** The least time between two readings of a day; `run`: every run. A day that has ended is read without it. */
+    every: z._default(text(INTERVALS, isInterval), 'run'),
     filters: z.prefault(filtersSchema(report), {}),
     /** By column name: its type. If the column exists with another type, a further column gets this type. */
     columns: z.prefault(columnsSchema(), {}),
@@ -299,7 +299,7 @@ function statesSchema() {
 function refreshSchema() {
   const tier = object({
     untilAgeDays: integer(1, 36_500),
-    every: text('run, or an interval such as 6 hours, 1 day', isInterval),
+    every: text(INTERVALS, isInterval),
   });
   return z.array(tier, { error: 'a list of { untilAgeDays, every }' }).check(
     z.refine(
@@ -324,6 +324,8 @@ function isTimeZone(zone: string): boolean {
     return false;
   }
 }
+
+const INTERVALS = 'run, or an interval such as 6 hours, 1 day';
 
 /** Ten years. */
 const MAX_INTERVAL_MS = 3650 * DAY_MS;

@@ -35,7 +35,8 @@ function glueIcebergWhenUsed(database: string, store: ObjectStore): IcebergCatal
 /** Loads Glue's SDK on the first use, so that a run sends its first request without waiting for it. */
 function glueCatalogWhenUsed(database: string, lakeUrl: string, program: string | undefined): Catalog {
   let opened: Promise<Catalog> | undefined;
-  const open = async () => (await import('./glue-catalog.ts')).openGlueCatalog(database, lakeUrl, undefined, program);
+  const open = async () =>
+    (await import('./glue-catalog.ts')).openGlueCatalog(database, lakeUrl, undefined, program);
   const catalog = () => (opened ??= open());
   return {
     ensureTable: async (table) => (await catalog()).ensureTable(table),
