@@ -106,7 +106,7 @@ async function settingsIn(path: string) {
 
 /**
  * Writes the settings of the tested brand and of a second brand that cannot work. They omit what no environment can
- * undo: an adopted lake would be written to, mail would be sent, and events would reach the bus of a team.
+ * undo: mail would be sent, and events would reach the bus of a team.
  */
 async function writeSettings(lateMinutes: number): Promise<void> {
   const { environments: _environments, events: _events, ...others } = given;

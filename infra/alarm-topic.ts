@@ -17,13 +17,10 @@ export class AlarmTopic extends Construct {
   /** The customer-managed key of the topic, if it is known. */
   readonly #keyArn: string | undefined;
 
-  /** @param given an existing topic, used instead of the setting `alarmTopicArn` */
-  constructor(scope: Construct, id: string, deployment: DeploymentSettings, given?: ITopic) {
+  constructor(scope: Construct, id: string, deployment: DeploymentSettings, existing?: ITopic) {
     super(scope, id);
-    const { alarmTopicArn, alarmTopicKeyArn, alarmEmail, lakeKeyArn } = deployment;
-    const existing =
-      given ?? (alarmTopicArn === undefined ? undefined : Topic.fromTopicArn(this, 'Topic', alarmTopicArn));
-    this.#keyArn = existing ? (alarmTopicKeyArn ?? existing.masterKey?.keyArn) : lakeKeyArn;
+    const { alarmEmail, lakeKeyArn } = deployment;
+    this.#keyArn = existing ? existing.masterKey?.keyArn : lakeKeyArn;
     this.topic = existing ?? this.newTopic(alarmEmail);
     output(this, 'AlarmTopicArn', {
       value: this.topic.topicArn,
@@ -47,7 +44,7 @@ export class AlarmTopic extends Construct {
     else
       Annotations.of(this).addWarningV2(
         'brand-reports:noReceiver',
-        'Nobody receives the alarms and the watcher’s messages, so a failure goes unnoticed. Set deployment.alarmEmail to an e-mail address, or deployment.alarmTopicArn to the ARN of a topic that somebody is subscribed to.',
+        'Nobody receives the alarms and the watcher’s messages, so a failure goes unnoticed. Set deployment.alarmEmail to an e-mail address, or give the construct a topic that somebody is subscribed to (docs/how-to/cdk-construct.md).',
       );
     return topic;
   }

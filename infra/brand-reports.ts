@@ -55,12 +55,12 @@ export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSub
    * @default - the name of the stack
    */
   readonly name?: string;
-  /** The bucket of the lake, instead of the setting `adoptBucket`. @default - a new one */
+  /** An existing bucket for this lake alone. @default - a new one */
   readonly bucket?: IBucket;
-  /** The name of an existing Glue database, instead of the setting `adoptDatabase`. @default - a new one */
+  /** The name of an existing Glue database. @default - a new one */
   readonly database?: string;
   /**
-   * The topic of alarms and of the watcher's messages, instead of the settings `alarmTopicArn` and `alarmEmail`.
+   * The topic of alarms and of the watcher's messages, instead of the setting `alarmEmail`.
    * @default - a new one
    */
   readonly topic?: ITopic;
@@ -191,7 +191,7 @@ function outputEvents(scope: Construct, { brands }: Settings): void {
 function settingsOf({
   settings: input,
   environment,
-  bucket: given,
+  bucket,
   removalPolicy,
   program = {},
 }: BrandReportsProps): Settings {
@@ -201,7 +201,6 @@ function settingsOf({
     reports,
     origin,
   );
-  const bucket = given ?? deployment.adoptBucket;
   const keeps = removalPolicy ? removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
   return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
 }

@@ -1,8 +1,8 @@
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
+import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
-import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
 import {
@@ -15,7 +15,6 @@ import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
 import { output } from './output.ts';
-import type { PipelineFunction } from './pipeline-function.ts';
 
 /** The actions on tables and views. */
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
@@ -31,10 +30,13 @@ const QUERY = [
   'glue:GetDatabases',
 ];
 
+/** A function that writes the catalog, and its role. */
+type WithRole = Grantee & { readonly role: Role };
+
 export interface CatalogProps {
   reports: ReportRegistry;
   settings: Settings;
-  /** An existing database, used instead of the setting `adoptDatabase`. */
+  /** An existing database; missing: the stack creates one. */
   database?: string | undefined;
 }
 
@@ -44,9 +46,6 @@ export interface CatalogProps {
  */
 export class Catalog extends Construct {
   readonly databaseName: string;
-  /** The name of the database, if it is adopted. */
-  readonly adopted: string | undefined;
-
   private readonly icebergName: string | undefined;
   private readonly reports: ReportRegistry;
   private readonly settings: Settings;
@@ -55,18 +54,17 @@ export class Catalog extends Construct {
     super(scope, id);
     this.reports = reports;
     this.settings = settings;
-    this.adopted = database ?? settings.deployment.adoptDatabase;
-    if (this.adopted === ownName(this)) throw adoptsOwn(this.adopted);
+    if (database === ownName(this)) throw adoptsOwn(database);
     const description = 'Affiliate reports of brands, a partition per brand and day';
-    this.databaseName = this.adopted ?? this.newDatabase('Database', ownName(this), description);
+    this.databaseName = database ?? this.newDatabase('Database', ownName(this), description);
     output(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
     if (!settings.catalogs.includes('iceberg')) return;
-    const name = icebergDatabase(this.adopted ?? ownName(this));
+    const name = icebergDatabase(database ?? ownName(this));
     this.icebergName = this.newDatabase('Iceberg', name, 'The same reports as Iceberg tables');
   }
 
   private newDatabase(id: string, name: string, description: string): string {
-    const { stackId, account } = Stack.of(this);
+    const { account } = Stack.of(this);
     const { tablePermissions } = this.settings.deployment;
     // The path keeps the logical id of earlier stacks: another id would create a second database of the same name.
     const database = new CfnDatabase(new Construct(this, id), 'Resource', {
@@ -74,8 +72,6 @@ export class Catalog extends Construct {
       databaseInput: {
         name,
         description,
-        // A deployment recognises by this parameter that a stack owns the database, if a setting adopts it.
-        parameters: { [OWNER_KEY]: stackId },
         // Without these permissions, nobody could see the tables in an account under Lake Formation.
         createTableDefaultPermissions:
           tablePermissions === 'iam'
@@ -94,7 +90,7 @@ export class Catalog extends Construct {
   }
 
   /** Lets runs of these reports write their tables, the tables made from ledgers, and the views that read them. */
-  grantReports(grantee: PipelineFunction, reports: readonly ReportDefinition[]): void {
+  grantReports(grantee: WithRole, reports: readonly ReportDefinition[]): void {
     this.grantInLakeFormation(grantee);
     const own = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
     const views = reports.flatMap((report) => viewsOf(this.reports, report).map(({ name }) => name));
@@ -105,7 +101,7 @@ export class Catalog extends Construct {
   }
 
   /** Lets the watcher bring all tables, views and partitions up to date. */
-  grantUpdate(grantee: PipelineFunction): void {
+  grantUpdate(grantee: WithRole): void {
     this.grantInLakeFormation(grantee);
     this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
@@ -129,7 +125,7 @@ export class Catalog extends Construct {
    * Grants in Lake Formation, because IAM alone is not enough there. Whoever deploys must be a data lake administrator
    * (docs/how-to/lake-formation.md).
    */
-  private grantInLakeFormation({ role }: PipelineFunction): void {
+  private grantInLakeFormation({ role }: WithRole): void {
     if (this.settings.deployment.tablePermissions === 'iam') return;
     const catalogId = Stack.of(this).account;
     const grant = (id: string, resource: CfnPrincipalPermissions.ResourceProperty, permissions: string[]) =>
@@ -173,6 +169,6 @@ function adoptsOwn(name: string): BrandReportsError {
   return new BrandReportsError(
     'config',
     'adopts_own',
-    `deployment.adoptDatabase is "${name}", which is the database that this stack creates: adopting it would delete it. Leave adoptDatabase out, or name another database.`,
+    `the prop database of BrandReports is "${name}", which is the database that this stack creates: adopting it would delete it. Leave database out, or name another database.`,
   );
 }

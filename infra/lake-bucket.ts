@@ -4,11 +4,10 @@
  * replaced documents for two weeks. It keeps other deleted objects for a day; these are written once and never changed.
  * The bucket outlives the stack, unless a deployment that failed created it.
  */
-import { Aws, Duration, RemovalPolicy, Tags } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
-import { OWNER_KEY } from '../shared/adapters/aws/owner.ts';
 import { DOCUMENT_PREFIXES, OTHER_PREFIXES, QUERY_RESULTS_PREFIX, RAW_PREFIX } from '../shared/lake/paths.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { customerKey } from './grants.ts';
@@ -38,8 +37,6 @@ export class LakeBucket extends Bucket {
         : { removalPolicy: RemovalPolicy.DESTROY, autoDeleteObjects: true }),
       lifecycleRules: lifecycle(rawRetentionDays),
     });
-    // By this tag the next deployment recognises its own bucket, if a setting adopts it.
-    Tags.of(this).add(OWNER_KEY, Aws.STACK_ID);
     // I5: compare-and-swap for everybody. Deletions of documents, and uploads of other objects, are not restricted.
     this.refuseWrites('CompareAndSwapOfDocuments', DOCUMENT_PREFIXES, {
       Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' },

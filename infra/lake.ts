@@ -1,11 +1,11 @@
 /*
  * Builds the lake's bucket and grants access to it. The bucket outlives the stack, because otherwise `cdk destroy`
- * would delete years of reports (lake-bucket.ts); `adoptBucket` uses it again. Every principal gets only the prefixes
+ * would delete years of reports (lake-bucket.ts); a later stack may use it again. Every principal gets only the prefixes
  * that it needs: the watcher the ledgers, analysts the snapshots. All prefixes are in
  * shared/lake/paths.ts. I3: no rule expires snapshots by age, so that no running query loses its files.
  */
 import { Stack } from 'aws-cdk-lib';
-import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
@@ -52,7 +52,7 @@ import { output } from './output.ts';
 export interface LakeProps {
   reports: ReportRegistry;
   deployment: DeploymentSettings;
-  /** An existing bucket, used instead of the setting `adoptBucket`. */
+  /** An existing bucket; missing: the stack creates one. */
   bucket?: IBucket | undefined;
 }
 
@@ -68,8 +68,6 @@ const WRITE_RESULTS = [...UPLOAD, 's3:ListMultipartUploadParts'];
 /** The bucket of snapshots, raw records, ledgers, schemas and query results, with the access of each principal. */
 export class Lake extends Construct {
   readonly bucket: IBucket;
-  /** The name of the bucket, if it is adopted. */
-  readonly adopted: string | undefined;
   readonly url: string;
   /** The variables by which a function finds the lake: its URL, and the account that must own the bucket. */
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
@@ -82,15 +80,12 @@ export class Lake extends Construct {
 
   constructor(scope: Construct, id: string, { reports, deployment, bucket }: LakeProps) {
     super(scope, id);
-    const { adoptBucket, keepLake, lakeKeyArn } = deployment;
+    const { keepLake, lakeKeyArn } = deployment;
     this.reports = reports;
     this.keyArn = lakeKeyArn ?? bucket?.encryptionKey?.keyArn;
     this.keepsObjects = keepLake;
-    const adopted =
-      bucket ?? (adoptBucket === undefined ? undefined : Bucket.fromBucketName(this, 'Bucket', adoptBucket));
-    this.bucket = adopted ?? new LakeBucket(this, 'Bucket', deployment);
-    this.adopted = adopted?.bucketName;
-    if (this.adopted !== undefined) this.refuseShared(this.adopted);
+    this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
+    if (bucket !== undefined) this.refuseShared(bucket.bucketName);
     this.url = `s3://${this.bucket.bucketName}`;
     this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
     this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;

@@ -449,8 +449,8 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
 
 export const deploymentErrors: Record<OfDeployments, Explanation> = {
   adopts_own: [
-    'A setting such as `adoptDatabase` names a resource that the stack itself created.',
-    'Leave the setting out, or name a resource that no stack owns.',
+    'The prop `bucket` or `database` of the construct is a resource that a stack created.',
+    'Leave the prop out, or name a resource that no stack owns.',
   ],
   aws_refused: [
     'AWS refused a request: a permission, the credentials, the region or the resource is wrong.',

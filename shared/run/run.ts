@@ -91,7 +91,8 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   try {
     const left: ReportOutcome[] = [];
     let begun = 0;
-    const brands = await mapConcurrent(await brandsInTurn(options), BRANDS_AT_ONCE, async (brand) => {
+    const inTurn = await brandsInTurn(selectBrands(options), lastRunOf(options));
+    const brands = await mapConcurrent(inTurn, BRANDS_AT_ONCE, async (brand) => {
       begun += 1;
       if (begun <= BRANDS_AT_ONCE || !run.time.isUp()) return syncBrand(options, run, brand);
       run.days.leave();
@@ -106,6 +107,15 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   } finally {
     await unregister();
   }
+}
+
+/** When the last run of a brand ended. */
+function lastRunOf(options: RunOptions): (brand: string) => Promise<string | undefined> {
+  const documents = createLakeDocuments({ store: options.lake.store, ...options });
+  return async (brand) => {
+    const [report] = selectReports(options, brand);
+    return report && (await documents.reportState(report.name, brand).cached()).lastRun?.at;
+  };
 }
 
 /** The outcomes of a brand that the time of the run did not suffice to begin. */

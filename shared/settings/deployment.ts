@@ -14,7 +14,7 @@ export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 
 /** The schema of the settings of a deployment. */
 export function deploymentSchema() {
-  const schema = object({
+  return object({
     /** How often all reports of all brands are read. */
     schedule: z._default(like(RATES, RATE), 'rate(1 hour)'),
     /** False: people start the functions by hand only, and there is no watcher. */
@@ -24,17 +24,6 @@ export function deploymentSchema() {
     logRetentionDays: z._default(oneOfNumbers(...LOG_RETENTION_DAYS), 90),
     /** False: destroying the stack destroys the lake and everything in it. */
     keepLake: z._default(bool(), true),
-    /** An existing bucket, e.g. from an earlier stack; missing: the stack creates one. */
-    adoptBucket: z.optional(
-      like(
-        "a bucket's name, without s3://",
-        /^(?!.*\.\.)(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
-      ),
-    ),
-    /** An existing Glue database; missing: the stack creates one. */
-    adoptDatabase: z.optional(
-      like('the name of a Glue database: lower-case letters, digits and "_"', /^[a-z0-9_]{1,255}$/),
-    ),
     /** A key of KMS, by its ARN, that encrypts bucket, query results, logs, queues and topic; missing: keys of AWS. */
     lakeKeyArn: z.optional(keyArn()),
     /** The key of KMS, by its ARN, that encrypts the brands' secrets; missing: the key of Secrets Manager. */
@@ -47,15 +36,6 @@ export function deploymentSchema() {
     reservedConcurrency: z.optional(integer(1, 100)),
     /** Who receives alarms and the watcher's messages. */
     alarmEmail: z.optional(like('an e-mail address, e.g. ops@example.com', /^[^\s@]+@[^\s@]+\.[^\s@]+$/)),
-    /** An existing topic that receives them instead; missing: the stack creates one. */
-    alarmTopicArn: z.optional(
-      like(
-        'the ARN of an SNS topic, e.g. arn:aws:sns:eu-central-1:123456789012:alerts',
-        /^arn:aws[\w-]*:sns:[a-z\d-]+:\d{12}:[\w-]{1,256}$/,
-      ),
-    ),
-    /** The key of KMS, by its ARN, that encrypts this topic; missing: no customer key encrypts it. */
-    alarmTopicKeyArn: z.optional(keyArn()),
     /** Names of roles in the account that get the analysts' policy. */
     analystRoles: z.optional(roleNames()),
     /** Names of roles in the account that get the operators' policy. */
@@ -66,21 +46,6 @@ export function deploymentSchema() {
     ),
     /** How much data one query in the workgroup may read. */
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
-  });
-  return schema.check(({ value, issues }) => {
-    const { adoptBucket, keepLake, alarmEmail, alarmTopicArn, alarmTopicKeyArn } = value;
-    if (adoptBucket !== undefined && !keepLake) {
-      const message = 'true if adoptBucket names a bucket: the stack never deletes what it adopts';
-      issues.push({ code: 'custom', path: ['keepLake'], input: keepLake, message });
-    }
-    if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
-      const message = 'alarmEmail or alarmTopicArn: whoever owns the topic subscribes to it';
-      issues.push({ code: 'custom', path: ['alarmEmail'], input: alarmEmail, message });
-    }
-    if (alarmTopicKeyArn !== undefined && alarmTopicArn === undefined) {
-      const message = 'nothing without alarmTopicArn: the topic of the stack is encrypted by lakeKeyArn';
-      issues.push({ code: 'custom', path: ['alarmTopicKeyArn'], input: alarmTopicKeyArn, message });
-    }
   });
 }
 

@@ -16,7 +16,7 @@ export function chosenEnvironment(settings: unknown, origin: string, environment
   if (environment === undefined) return common;
   const names = Object.keys(environments);
   const own = names.includes(environment) ? environments[environment] : undefined;
-  if (isJsonObject(common) && isJsonObject(own)) return merged(withoutAdopted(common), own);
+  if (isJsonObject(common) && isJsonObject(own)) return merged(common, own);
   const meant = closestMatch(environment, names);
   throw new BrandReportsError(
     'config',
@@ -39,13 +39,6 @@ function split(settings: unknown, origin: string): { common: unknown; environmen
     'environments',
     `${origin} cannot be used: environments is an object that holds settings by the name of an environment: a lower-case letter, then lower-case letters, digits and "-", 20 at most`,
   );
-}
-
-/** Two environments must not adopt the same resource: on one lake they would take over each other's days. */
-function withoutAdopted(common: JsonObject): JsonObject {
-  if (!isJsonObject(common.deployment)) return common;
-  const { adoptBucket: _bucket, adoptDatabase: _database, ...deployment } = common.deployment;
-  return { ...common, deployment };
 }
 
 function merged(common: JsonObject, own: JsonObject): JsonObject {

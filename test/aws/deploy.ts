@@ -11,6 +11,12 @@ const outputsSchema = z.object({
   [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string(), AlarmTopicArn: z.string() }),
 });
 
+/** What an app gives to the construct (app.ts). */
+export interface Existing {
+  bucket: string;
+  database?: string;
+}
+
 /**
  * Deploys with these settings, and leaves the assembly in `cdk.out` of the folder.
  * @throws Error with the end of CDK's output
@@ -19,6 +25,7 @@ export async function deployTo(
   aws: Awaited<ReturnType<typeof startLocalAws>>,
   folder: string,
   input: JsonObject,
+  existing?: Existing,
 ) {
   const file = join(folder, 'settings.json');
   const outputs = join(folder, 'outputs.json');
@@ -26,6 +33,8 @@ export async function deployTo(
   const where = [
     ...['--context', `settings=${file}`, '--output', join(folder, 'cdk.out')],
     ...['--outputs-file', outputs],
+    ...(existing ? ['--app', 'node test/aws/app.ts'] : []),
+    ...Object.entries(existing ?? {}).flatMap(([name, value]) => ['--context', `${name}=${value}`]),
   ];
   // moto returns no outputs of change sets, and cannot keep parameters of the last deployment.
   const how = ['--require-approval', 'never', '--method', 'direct', '--no-previous-parameters'];

@@ -24,7 +24,7 @@ import { type Template, parseTemplate, resourcesOf } from '../iam/template.ts';
 import { openDatabase } from './analyst.ts';
 import { bringDown, catalogued, columnsOf, hindrances } from './athena.ts';
 import { newJudge } from './judge.ts';
-import { STACK, deployTo } from './deploy.ts';
+import { type Existing, STACK, deployTo } from './deploy.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
 import { eventsNamed } from '../functions/log-as-lambda.ts';
 import { differences, readLakeTable } from '../simulation/published-rows.ts';
@@ -355,7 +355,7 @@ describe('deployed again', () => {
       await expect(aws.held(name, bucket)).rejects.toThrow('not found');
     expect(await aws.schedules()).toEqual([]);
     expect(await aws.madeInIam(STACK)).toEqual([]);
-    await deploy({ adoptBucket: bucket });
+    await deploy({}, 0, { bucket });
     expect(published(await held())).toEqual(before);
   });
 });
@@ -388,7 +388,7 @@ describe('the restore drill (docs/how-to/copy-and-restore.md): the bucket is los
       await aws.s3.send(new PutObjectCommand({ Bucket: copy, Key, Body }));
 
     await aws.cdk('destroy', '--force', '--app', cdkOut());
-    await deploy({ adoptBucket: copy });
+    await deploy({}, 0, { bucket: copy });
     const moved = JSON.stringify(published({ objects, ...catalog })).replaceAll(
       `s3://${lost}/`,
       `s3://${copy}/`,
@@ -412,7 +412,7 @@ describe('with a longer history, into a database that others use', () => {
 
   it('a deployment publishes the same tables there', async () => {
     await aws.glue.send(new CreateDatabaseCommand({ DatabaseInput: { Name: SHARED_DATABASE } }));
-    await deploy({ adoptBucket: bucket, adoptDatabase: SHARED_DATABASE }, DAYS_OF_HISTORY);
+    await deploy({}, DAYS_OF_HISTORY, { bucket, database: SHARED_DATABASE });
     expect(database).toBe(SHARED_DATABASE);
     expect(published(await held())).toEqual(before);
   });
@@ -526,9 +526,9 @@ const held = () => aws.held(database, bucket);
 
 /**
  * Deploys with the sample's settings.
- * @param history days to read before the days of the settings
+ * @param history days to read before the days of the settings @param existing deploys from an app with these
  */
-async function deploy(deployment: JsonObject, history = 0): Promise<void> {
+async function deploy(deployment: JsonObject, history = 0, existing?: Existing): Promise<void> {
   const { brands, ...others } = z.parse(settingsSchema, sampleSettings(sample));
   const earlier = Object.entries(brands).map(
     ([name, brand]) => [name, { ...brand, startDate: addDays(brand.startDate, -history) }] as const,
@@ -540,7 +540,7 @@ async function deploy(deployment: JsonObject, history = 0): Promise<void> {
   };
   const input = { ...others, brands: Object.fromEntries(earlier), deployment: { ...people, ...deployment } };
   settings = parseSettings(input, reports);
-  ({ bucket, database, topic } = await deployTo(aws, folder.path, input));
+  ({ bucket, database, topic } = await deployTo(aws, folder.path, input, existing));
 }
 
 async function sync(report: string, event: JsonObject = {}): Promise<string> {

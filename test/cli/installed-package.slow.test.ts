@@ -90,7 +90,7 @@ describe('the construct, in another app', () => {
       '@types',
     ]);
     const examples = [...(await readFile(page, 'utf8')).matchAll(/```ts\n(.*?)```/gs)];
-    expect(examples).toHaveLength(2);
+    expect(examples).toHaveLength(3);
     await writeFile(join(app, 'package.json'), '{"type": "module"}');
     await writeFile(join(app, 'app.ts'), examples.map(([, code = '']) => code).join('\n'));
     await writeFile(
@@ -137,7 +137,7 @@ describe('the construct, in another app', () => {
     const bundles = resourcesOf(template, 'AWS::Lambda::Function').filter(
       ([, { FunctionName }]) => FunctionName,
     );
-    expect(bundles).toHaveLength(2 * (4 + 3));
+    expect(bundles).toHaveLength(3 * (4 + 3));
     const assets = (await readdir(join(app, 'cdk.out'))).filter((name) => name.startsWith('asset.'));
     const mains = await Promise.all(assets.map((name) => readdir(join(app, 'cdk.out', name))));
     expect(mains.filter((files) => files.includes('main.js'))).toHaveLength(4);

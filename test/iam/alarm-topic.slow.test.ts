@@ -1,20 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
+import { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { Topic } from 'aws-cdk-lib/aws-sns';
 import * as z from 'zod/mini';
+import { BrandReports } from '../../infra/brand-reports.ts';
 import { textOf } from '../docs/pages.ts';
-import { ACME, stackOf } from '../infra/stack.ts';
+import { ACME, appOf } from '../infra/stack.ts';
 import { type Allows, policyOf, policyOfRole } from './policy.ts';
 import { PSEUDO_PARAMETERS, parseTemplate, resourcesOf } from './template.ts';
 
 const TOPIC = 'arn:aws:sns:us-east-1:123456789012:alerts';
 const KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
-const deployment = { alarmTopicArn: TOPIC, alarmTopicKeyArn: KEY };
 const SNS = { 'kms:ViaService': 'sns.us-east-1.amazonaws.com' };
 const DECRYPT = 'kms:Decrypt';
 const DATA_KEY = 'kms:GenerateDataKey';
 
-const synthesised = Template.fromStack(stackOf({ brands: { acme: ACME }, deployment })).toJSON();
-const template = parseTemplate(JSON.stringify(synthesised));
+const stack = new Stack(appOf(), 'BrandReports');
+const topic = Topic.fromTopicAttributes(stack, 'Alerts', { topicArn: TOPIC, keyArn: KEY });
+new BrandReports(stack, 'Default', { settings: { brands: { acme: ACME } }, topic });
+const template = parseTemplate(JSON.stringify(Template.fromStack(stack).toJSON()));
 const [watcher = ''] = resourcesOf(template, 'AWS::IAM::Role').flatMap(([id]) =>
   /^CalendarRole/.test(id) ? [id] : [],
 );
@@ -33,7 +37,7 @@ function statementsIn(page: string) {
   );
 }
 
-const [ofTopic = [], ofKey = []] = statementsIn('docs/how-to/alarm-topic.md');
+const [ofTopic = [], ofKey = []] = statementsIn('docs/how-to/cdk-construct.md');
 /** The policies of the stack's own topic. */
 const [ofLakeKey = []] = statementsIn('docs/how-to/customer-keys.md');
 
@@ -49,7 +53,7 @@ const byAlarm = (account: string, name: string) => ({
 });
 const byRole = (id: string) => ({ 'aws:PrincipalArn': `arn:aws:iam::123456789012:role/${id}` });
 
-describe('topics with a customer-managed key, and the policies in docs/how-to/alarm-topic.md', () => {
+describe('topics with a customer-managed key, and the policies in docs/how-to/cdk-construct.md', () => {
   const ALARMS = 'cloudwatch.amazonaws.com';
   const ROLES = 'arn:aws:iam::123456789012:root';
   const topicOfAlarms = allowed(ofTopic, ALARMS);

@@ -11,7 +11,6 @@ import { reports } from '../../shared/reports/index.ts';
 
 const HOUR = 3600;
 const ACCOUNT = { region: 'eu-central-1', account: '123456789012' };
-const TOPIC = 'arn:aws:sns:eu-central-1:123456789012:alerts';
 
 const BRANDS = {
   acme: {
@@ -120,13 +119,6 @@ describe('the alarms', () => {
       Protocol: 'email',
       Endpoint: 'ops@acme.example',
     });
-  });
-
-  it('go to an existing topic that the settings name, and the stack does not change the topic', () => {
-    const adopted = synthesised({ alarmTopicArn: TOPIC });
-    adopted.resourceCountIs('AWS::SNS::Topic', 0);
-    adopted.resourceCountIs('AWS::SNS::TopicPolicy', 0);
-    for (const { AlarmActions } of Object.values(alarmsOf(adopted))) expect(AlarmActions).toEqual([TOPIC]);
   });
 
   it('do not wait for a watcher run if schedules are off', () => {

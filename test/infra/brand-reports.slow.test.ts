@@ -107,6 +107,24 @@ describe('existing resources of an app', () => {
     );
   });
 
+  it('let the rebuild alone read their owner, and only if they exist', () => {
+    const readers = (of: Template) =>
+      ['ReportsRebuildCatalog', 'Reports'].map(
+        (id) => JSON.stringify(statementsOf(of, id)).match(/s3:GetBucketTagging|glue:GetDatabase"/g)?.length,
+      );
+    expect(readers(template)).toEqual([2, 2]);
+    const own = theirs();
+    reportsIn(own);
+    expect(readers(Template.fromStack(own))).toEqual([undefined, undefined]);
+  });
+
+  it('may not be the database of the stack itself, because that would delete it', () => {
+    expect(() => reportsIn(theirs(), { database: 'data' })).toThrow(
+      'the prop database of BrandReports is "data", which is the database that this stack creates',
+    );
+    reportsIn(theirs(), { name: 'another', database: 'data' });
+  });
+
   it('are used: each function of reports runs in the VPC, and may connect to it', () => {
     for (const name of ['order_list', 'backfill', 'calendar', 'rebuild-catalog'])
       template.hasResourceProperties('AWS::Lambda::Function', {
@@ -117,14 +135,14 @@ describe('existing resources of an app', () => {
       expect(JSON.stringify(statementsOf(template, `Reports${part}`))).toContain('CreateNetworkInterface');
   });
 
-  it('are used instead of the names in the settings, and never deleted', () => {
+  it('are used instead of the settings, and never changed or deleted', () => {
     const own = theirs();
     const given = { bucket: Bucket.fromBucketName(own, 'Given', 'given'), database: 'given' };
-    const deployment = { adoptBucket: 'old-lake', adoptDatabase: 'old', alarmEmail: 'a@acme.example' };
+    const deployment = { alarmEmail: 'a@acme.example' };
     const removalPolicy = RemovalPolicy.DESTROY;
     reportsIn(own, {
       ...given,
-      topic: new Topic(own, 'Alerts'),
+      topic: Topic.fromTopicArn(own, 'Alerts', 'arn:aws:sns:eu-central-1:123456789012:alerts'),
       removalPolicy,
       settings: { brands, deployment },
     });
@@ -132,8 +150,7 @@ describe('existing resources of an app', () => {
     used.hasResourceProperties('Custom::BrandReportsCatalog', {
       adopted: { bucket: 'given', database: 'given' },
     });
-    used.resourceCountIs('AWS::SNS::Subscription', 0);
-    expect(JSON.stringify(used.toJSON())).not.toMatch(/old-lake|AutoDelete/);
+    expect(JSON.stringify(used.toJSON())).not.toMatch(/AutoDelete|AWS::SNS::|kms:/);
   });
 
   it.each([

@@ -108,14 +108,6 @@ describe('with a customer-managed key', () => {
     expect(senders).toHaveLength(5 + 2);
   });
 
-  it('nobody may use it for an existing topic, which has its own key or no key', () => {
-    const alarmTopicArn = 'arn:aws:sns:us-east-1:123456789012:alerts';
-    const throughTopics = usesOf(deployed({ ...KEYS, alarmTopicArn })).flatMap(({ keys }) =>
-      keys.filter(({ through }) => through === 'sns'),
-    );
-    expect(throughTopics).toEqual([]);
-  });
-
   it('nobody may use any key if no setting names a key', () => {
     expect(usesOf(deployed({})).flatMap(({ keys }) => keys)).toEqual([]);
   });

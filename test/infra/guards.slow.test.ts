@@ -136,7 +136,7 @@ describe('a deployment without guards', () => {
       return JSON.stringify(Annotations.fromStack(stack).findWarning('*', Match.anyValue()));
     };
     expect(warnings({})).toMatch(/Nobody receives.*Set deployment.alarmEmail/);
-    expect(warnings({ alarmTopicArn: 'arn:aws:sns:us-east-1:123456789012:alerts' })).toBe('[]');
+    expect(warnings({ alarmEmail: 'ops@acme.example' })).toBe('[]');
   });
 
   it.each([

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { App, Stack, Validations } from 'aws-cdk-lib';
-import { Vpc, type VpcAttributes } from 'aws-cdk-lib/aws-ec2';
+import { Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import * as z from 'zod/mini';
-import { BrandReports } from '../../infra/brand-reports.ts';
+import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
 import { ACME } from './stack.ts';
 
 const reportSchema = z.object({
@@ -107,13 +108,16 @@ function wildcard(resource: string, path: string): RegExp {
 }
 
 /** Findings of the AWS Solutions rules without an accepted reason. */
-function findings(name: string, settings: object, vpcAttributes?: VpcAttributes): string[] {
+function findings(
+  name: string,
+  settings: object,
+  props: (stack: Stack) => Partial<BrandReportsProps> = () => ({}),
+): string[] {
   const outdir = join(folder, name);
   const app = new App({ outdir, context: { 'aws:cdk:bundling-stacks': [] } });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   const stack = new Stack(app, 'BrandReports');
-  const vpc = vpcAttributes && Vpc.fromVpcAttributes(stack, 'Vpc', vpcAttributes);
-  new BrandReports(stack, 'Default', { settings, ...(vpc && { vpc }) });
+  new BrandReports(stack, 'Default', { settings, ...props(stack) });
   try {
     app.synth();
   } catch {
@@ -147,13 +151,20 @@ describe('the AWS Solutions rules', () => {
         },
       },
     ],
-    ['an adopted bucket and database', { deployment: { adoptBucket: 'a-lake', adoptDatabase: 'lake' } }],
   ])('find nothing without a reason in a stack with %s', (name, settings) => {
     expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);
   });
 
+  it('find nothing without a reason in a stack with an adopted bucket and database', () => {
+    const adopted = (stack: Stack) => ({
+      bucket: Bucket.fromBucketName(stack, 'Existing', 'a-lake'),
+      database: 'lake',
+    });
+    expect(findings('adopted', { brands: { acme: ACME } }, adopted)).toEqual([]);
+  });
+
   it('find in a stack with a VPC only network interfaces that Lambda names, and places of any owner', () => {
-    const vpc = {
+    const attributes = {
       vpcId: 'vpc-0123456789abcdef0',
       availabilityZones: ['us-east-1a'],
       privateSubnetIds: ['subnet-0123456789abcdef0'],
@@ -162,7 +173,9 @@ describe('the AWS Solutions rules', () => {
       String.raw`(\*|arn:.*:ec2:.*:(network-interface/\*|\*:(subnet|security-group)/[\w<>.-]+))`,
       '.+/Role/DefaultPolicy',
     );
-    const found = findings('network', { brands: { acme: ACME } }, vpc);
+    const found = findings('network', { brands: { acme: ACME } }, (stack) => ({
+      vpc: Vpc.fromVpcAttributes(stack, 'Vpc', attributes),
+    }));
     expect(found.filter((finding) => !interfaces.test(finding))).toEqual([]);
   });
 });

@@ -118,15 +118,6 @@ describe('the permissions of the stack', () => {
     }
   });
 
-  it('let the rebuild read the owner of adopted resources, and of nothing else', () => {
-    const reads = (synthesised: Template) =>
-      JSON.stringify(statements(synthesised, 'RebuildCatalog')).match(
-        /s3:GetBucketTagging|glue:GetDatabase"/g,
-      );
-    expect(reads(both)).toBeNull();
-    expect(reads(deployed({ adoptBucket: 'old-lake', adoptDatabase: 'lake' }))).toHaveLength(2);
-  });
-
   it('of analysts allow queries, saved ones too, and nothing else', () => {
     // CDK creates further policies if the policy of a role becomes too long.
     const [policy] = Object.values(both.findResources('AWS::IAM::ManagedPolicy')).filter(({ Properties }) =>
@@ -282,21 +273,12 @@ describe('the lake of the stack', () => {
     for (const [, policy] of writers) expect(policy.DependsOn).toContain(emptying);
   });
 
-  it.each<[string, object]>([
-    ['its own bucket', {}],
-    ['an adopted bucket', { adoptBucket: 'old-lake' }],
-  ])('is known to each function with the account that owns it: %s', (_name, deployment) => {
-    const functions = Object.values(deployed(deployment).findResources('AWS::Lambda::Function'));
+  it('is known to each function with the account that owns it', () => {
+    const functions = Object.values(both.findResources('AWS::Lambda::Function'));
     const ours = functions.filter(({ Properties }) => Properties.Environment?.Variables.LAKE_URL);
     expect(ours).toHaveLength(REPORTS.length + 3);
     for (const { Properties } of ours)
       expect(Properties.Environment.Variables.LAKE_OWNER).toEqual({ Ref: 'AWS::AccountId' });
-  });
-
-  it('is an existing bucket if a setting names it', () => {
-    const adopted = deployed({ adoptBucket: 'old-lake' });
-    adopted.resourceCountIs('AWS::S3::Bucket', 0);
-    adopted.hasOutput('*', { Value: 's3://old-lake' });
   });
 });
 
@@ -342,22 +324,6 @@ describe('the catalog of the stack', () => {
     const hiveOnly = stackOf({ brands: { acme: ACME }, catalogs: ['hive'] });
     expect(named(Template.fromStack(hiveOnly))).toEqual(['brand_reports']);
     expect(JSON.stringify(Template.fromStack(hiveOnly))).not.toContain('brand_reports_iceberg');
-  });
-
-  it('is an existing database if a setting names it', () => {
-    const adopted = deployed({ adoptDatabase: 'lake' });
-    adopted.resourceCountIs('AWS::Glue::Database', 1);
-    adopted.hasResourceProperties('AWS::Glue::Database', { DatabaseInput: { Name: 'lake_iceberg' } });
-    adopted.hasResourceProperties('AWS::Lambda::Function', {
-      Environment: { Variables: Match.objectLike({ DATABASE: 'lake' }) },
-    });
-  });
-
-  it('refuses to adopt its own database, because that would delete it', () => {
-    expect(() => deployed({ adoptDatabase: 'brand_reports' })).toThrow(
-      'deployment.adoptDatabase is "brand_reports", which is the database that this stack creates',
-    );
-    stackOf({ brands: { acme: ACME }, deployment: { adoptDatabase: 'brand_reports' } }, { name: 'Another' });
   });
 
   const unchanged = stackOf({ brands: { acme: ACME } });

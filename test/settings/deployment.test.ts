@@ -10,22 +10,13 @@ const BRANDS = {
     startDate: '2026-01-01',
   },
 };
-const KEY = 'arn:aws-cn:kms:cn-north-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
 
 const parsed = (deployment: object) => parseSettings({ brands: BRANDS, deployment }, reports).deployment;
 
 describe('the settings of a deployment', () => {
-  it('accept an existing topic with its key', () => {
-    const topic = {
-      alarmTopicArn: 'arn:aws-cn:sns:cn-north-1:123456789012:alerts',
-      alarmTopicKeyArn: KEY,
-    };
-    expect(parsed(topic)).toMatchObject(topic);
-  });
-
   it.each<[string, object, string]>([
     ["what CDK's own means set", { region: 'eu-central-1' }, 'region'],
-    ['a key without a topic', { alarmTopicKeyArn: KEY }, 'allowed: nothing without alarmTopicArn'],
+    ['what a prop of the construct sets', { adoptBucket: 'lake' }, 'adoptBucket is unknown'],
     [
       'a role of IAM Identity Center',
       { analystRoles: ['Analysts', 'AWSReservedSSO_Data_0a1b2c3d4e5f6071'] },

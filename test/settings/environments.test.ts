@@ -60,16 +60,3 @@ describe('settings of an environment', () => {
     expect(() => chosenEnvironment(settings, 'file', chosen)).toThrow(message);
   });
 });
-
-it('the settings of an environment adopt no resource of other environments', () => {
-  const settings = {
-    deployment: { adoptBucket: 'lake', adoptDatabase: 'lake', alarmEmail: 'a@acme.example' },
-    environments: { staging: {}, old: { deployment: { adoptBucket: 'old-lake' } } },
-  };
-  expect(chosenEnvironment(settings, 'cdk.json', 'staging')).toEqual({
-    deployment: { alarmEmail: 'a@acme.example' },
-  });
-  expect(chosenEnvironment(settings, 'cdk.json', 'old')).toMatchObject({
-    deployment: { adoptBucket: 'old-lake' },
-  });
-});

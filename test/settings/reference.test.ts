@@ -25,7 +25,7 @@ describe('the settings reference', () => {
       { required: false, default: undefined, allowed: 'new, void, effective' },
     ],
     ['deployment.keepLake', { required: false, default: true, allowed: 'true, false' }],
-    ['deployment.adoptDatabase', { required: false, default: undefined }],
+    ['deployment.alarmEmail', { required: false, default: undefined }],
   ])('has %s with its default and allowed values', (path, expected) => {
     expect(byPath.get(path)).toMatchObject({ path, ...expected });
   });

@@ -181,35 +181,9 @@ describe('settings', () => {
       'deployment.logRetentionDays is 31; allowed: 1, 3, 5, 7, 14, 30',
     ],
     [
-      'a bucket with its scheme',
-      { ...withBrand({}), deployment: { adoptBucket: 's3://lake' } },
-      'adoptBucket is "s3://lake"; allowed: a bucket\'s name, without s3://',
-    ],
-    [
-      'an adopted bucket that would be deleted with the stack',
-      { ...withBrand({}), deployment: { adoptBucket: 'lake', keepLake: false } },
-      'deployment.keepLake is false; allowed: true if adoptBucket names a bucket',
-    ],
-    [
       'the alias of a key',
       { ...withBrand({}), deployment: { lakeKeyArn: 'alias/lake' } },
       'lakeKeyArn is "alias/lake"; allowed: the ARN of a key of KMS',
-    ],
-    [
-      'a topic that is not an SNS topic',
-      { ...withBrand({}), deployment: { alarmTopicArn: 'arn:aws:sqs:eu-central-1:123456789012:alerts' } },
-      'alarmTopicArn is "arn:aws:sqs:eu-central-1:123456789012:alerts"; allowed: the ARN of an SNS topic',
-    ],
-    [
-      'an e-mail address for a topic that is not the stack’s own',
-      {
-        ...withBrand({}),
-        deployment: {
-          alarmEmail: 'ops@example.com',
-          alarmTopicArn: 'arn:aws:sns:eu-central-1:123456789012:alerts',
-        },
-      },
-      'alarmEmail is "ops@example.com"; allowed: alarmEmail or alarmTopicArn',
     ],
     [
       'access to a misspelled brand',
