@@ -138,9 +138,10 @@ function readDueAtMs(
     case 'open':
       if (upstream && !upstream.closed) return null;
       // The disregarded reading lacked the day's records; the next reading may have them.
-      return disregarded
-        ? Date.parse(disregarded.at) + DAY_MS
-        : Math.max(started, Math.min(requestedAtMs + everyMs - slackMs(everyMs), closesAtMs(day, policy)));
+      if (disregarded) return Date.parse(disregarded.at) + DAY_MS;
+      if (everyMs === 0) return started;
+      // `every` does not delay the reading that closes the day.
+      return Math.max(started, Math.min(requestedAtMs + everyMs - slackMs(everyMs), closesAtMs(day, policy)));
     case 'unconfirmed':
       // I11: the next run reads it again, whatever its age.
       return requestedAtMs;
