@@ -18,7 +18,6 @@ import {
   JsonPath,
   LogLevel,
   Pass,
-  Result,
   StateMachine,
   Succeed,
   TaskInput,
@@ -89,7 +88,10 @@ export class BackfillStateMachine extends Construct {
       maxConcurrency: brandsAtOnce,
     }).itemProcessor(this.repeatBrand(sync));
     const conclude = new Pass(this, 'Conclude', {
-      parameters: { incomplete: JsonPath.listAt('$[?(@.complete == false)].brand') },
+      parameters: {
+        brands: JsonPath.objectAt('$'),
+        isIncomplete: JsonPath.arrayContains(JsonPath.listAt('$[*].status'), 'incomplete'),
+      },
     });
     const incomplete = new Fail(this, 'Incomplete', {
       error: 'BackfillIncomplete',
@@ -98,33 +100,34 @@ export class BackfillStateMachine extends Construct {
         JsonPath.jsonToString(JsonPath.objectAt('$.incomplete')),
       ),
     });
+    const name = new Pass(this, 'NameIncomplete', {
+      parameters: { incomplete: JsonPath.listAt("$.brands[?(@.status == 'incomplete')].brand") },
+    });
     const end = new Choice(this, 'IsIncomplete')
-      .when(Condition.isPresent('$.incomplete[0]'), incomplete)
+      .when(Condition.booleanEquals('$.isIncomplete', true), name.next(incomplete))
       .otherwise(new Succeed(this, 'AllBrandsComplete'));
     return begin.next(readAll).next(repeat).next(conclude).next(end);
   }
 
   /** Repeats the run of one brand until the brand ends. */
   private repeatBrand(sync: PipelineFunction): IChainable {
-    const ended = (id: string, complete: boolean) =>
-      new Pass(this, id, { parameters: { brand: JsonPath.stringAt('$.event.brand'), complete } });
-    const failed = ended('BrandFailed', false);
+    const ended = (id: string, status: string) =>
+      new Pass(this, id, { parameters: { brand: JsonPath.stringAt('$.event.brand'), status } });
+    const failed = ended('BrandIncomplete', 'incomplete');
     const { next, progress } = {
       next: JsonPath.stringAt('$.Payload.next'),
       progress: JsonPath.objectAt('$.Payload.progress'),
     };
     const run = this.run('ReadBrand', sync, { next, progress }).addCatch(failed, { resultPath: '$.crash' });
-    const reset = new Pass(this, 'Reset', { result: Result.fromNumber(0), resultPath: '$.stalled' });
+    const event = JsonPath.objectAt('$.event');
+    const reset = new Pass(this, 'Reset', { parameters: { event, stalled: 0 } });
     const count = new Pass(this, 'Count', {
-      parameters: {
-        event: JsonPath.objectAt('$.event'),
-        stalled: JsonPath.mathAdd(JsonPath.numberAt('$.stalled'), 1),
-      },
+      parameters: { event, stalled: JsonPath.mathAdd(JsonPath.numberAt('$.stalled'), 1) },
     });
     const wait = new Wait(this, 'Wait', { time: WaitTime.duration(Duration.minutes(1)) });
     const isNext = (word: string) => Condition.stringEquals('$.result.next', word);
     const choice = new Choice(this, 'NextStep')
-      .when(isNext('nothing'), ended('BrandComplete', true))
+      .when(isNext('nothing'), ended('BrandComplete', 'complete'))
       .when(isNext('person'), failed)
       .when(Condition.booleanEquals('$.result.progress', true), reset.next(run))
       .when(Condition.numberGreaterThanEquals('$.stalled', MAX_STALLED_RUNS), failed)

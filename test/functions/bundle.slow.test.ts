@@ -9,8 +9,7 @@ import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import { type Deployment, deployToDoubles } from './deployed.ts';
 import { eventsNamed } from './log-as-lambda.ts';
 
-/** A whole second, because the times of the sample's records are whole seconds. */
-const NOW = new Date(Math.floor(Date.now() / 1000) * 1000);
+const TODAY = dayOf(Date.now(), 'UTC');
 
 const TABLES = [
   ['clicks_list', 'clicks'],
@@ -42,7 +41,7 @@ const resultSchema = z.object({
 });
 
 beforeAll(async () => {
-  deployment = await deployToDoubles(() => NOW);
+  deployment = await deployToDoubles(() => new Date());
 });
 afterAll(() => deployment.close());
 
@@ -125,7 +124,7 @@ describe('the synthesised bundle', () => {
 
   it('rebuilds days from their raw records, without a request and without a secret', async () => {
     // Not the current day: just after midnight none of it has been read.
-    const [from, to] = [-2, -1].map((days) => addDays(dayOf(NOW.getTime(), 'UTC'), days));
+    const [from, to] = [-2, -1].map((days) => addDays(TODAY, days));
     const [requests, calls] = [deployment.sample.requests.length, deployment.calls.length];
     const { answer } = await deployment.invoke('sync', {
       ...{ rebuild: true, brand: 'acme', reports: ['orders'], from, to },
@@ -165,7 +164,7 @@ describe('the synthesised bundle', () => {
     deployment.secrets.secrets.delete('brand-reports/acme');
     const { answer } = await deployment.invoke('sync', {
       ...{ brand: 'acme', reports: ['order_list'] },
-      from: addDays(dayOf(NOW.getTime(), 'UTC'), -1),
+      from: addDays(TODAY, -1),
     });
     expect(answer).toMatchObject({
       status: 'failed',

@@ -39,6 +39,7 @@ const environment = process.env;
 const watch = (event: unknown = {}, leftMs = 300_000) =>
   handler(event, { getRemainingTimeInMillis: () => leftMs });
 let task: Awaited<ReturnType<typeof temporaryFolder>>;
+let callsOfGlue = 0;
 let glue: Awaited<ReturnType<typeof startGlueServer>>;
 let s3: Awaited<ReturnType<typeof startS3Server>>;
 let bus: Awaited<ReturnType<typeof startEventsServer>>;
@@ -47,7 +48,11 @@ let sns: Awaited<ReturnType<typeof startSnsServer>>;
 beforeAll(async () => {
   task = await temporaryFolder();
   writeFileSync(join(task.path, SETTINGS_FILE), settingsText(settings));
-  glue = await startGlueServer('brand_reports');
+  const access = () => {
+    callsOfGlue += 1;
+    return true;
+  };
+  glue = await startGlueServer('brand_reports', { access });
   s3 = await startS3Server({ pageSize: 1000 });
   sns = await startSnsServer();
   bus = await startEventsServer();
@@ -176,11 +181,12 @@ describe('the watcher', () => {
 
 describe('the catalog', () => {
   const requestsToGlue = async (event?: unknown, leftMs?: number) => {
-    const before = glue.requests.length;
+    const before = callsOfGlue;
     jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    jest.spyOn(console, 'info').mockImplementation(() => {});
     const { catalog } = await watch(event, leftMs);
     jest.restoreAllMocks();
-    return { catalog, requests: glue.requests.length - before };
+    return { catalog, requests: callsOfGlue - before };
   };
   const complete = { status: 'complete', brandsLeft: [] };
 
