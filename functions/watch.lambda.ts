@@ -57,9 +57,11 @@ export async function handler(
     controls: controls.page,
   });
   const program = environment('PROGRAM_VERSION');
+  const catalogId = `${environment('STACK_ID')} ${environment('DATABASE')}`;
   const catalog = await updateCatalog({
     ...{ ...context, lake, clock, deadline },
     program,
+    catalogId,
     again: rebuildCatalog,
   });
   return { ...found, catalog };

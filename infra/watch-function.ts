@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Aws, Duration } from 'aws-cdk-lib';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
@@ -28,7 +28,11 @@ export class WatchFunction extends PipelineFunction {
       description:
         'Watches every day of every report, reports news, draws which days are in the lake, and updates the catalog; test it with {}',
       handler: 'watch',
-      environment: { FUNCTION_PREFIX: instanceName(scope), TOPIC_ARN: topic.topic.topicArn },
+      environment: {
+        FUNCTION_PREFIX: instanceName(scope),
+        TOPIC_ARN: topic.topic.topicArn,
+        STACK_ID: Aws.STACK_ID,
+      },
       timeout: Duration.minutes(5),
       onFailure: failed,
     });

@@ -147,7 +147,12 @@ export async function steadyDay(
       watcherRunOver(names, settingsOf(names), world.documents(), BRAND, nowMs);
     const watcherRunsOfMany = new Map<number, WatcherRun>();
     for (const count of counts) watcherRunsOfMany.set(count, await watcherRunOfMany(brandNames(count)));
-    return { ...day, watcherRunsOfMany, updateRequests: await world.updateCatalog(nowMs), months: world.months() };
+    return {
+      ...day,
+      watcherRunsOfMany,
+      updateRequests: await world.updateCatalog(nowMs),
+      months: world.months(),
+    };
   } finally {
     await world.close();
   }
@@ -313,7 +318,12 @@ async function openWorld(clicksPerDay: number) {
       tally.clear();
       const lake = { store: inOurFormat(store), catalog, iceberg, runs: leaseOnlyRuns };
       const access = { settings, reports, lake, clock, random: () => 0.5, newId };
-      const { status } = await updateCatalog({ ...access, log: () => {}, program: '1.0.0' });
+      const { status } = await updateCatalog({
+        ...access,
+        log: () => {},
+        program: '1.0.0',
+        catalogId: 'test',
+      });
       if (status !== 'complete') throw new Error(`the update is ${status}`);
       return world.requestsToAws();
     },

@@ -41,6 +41,8 @@ export interface UpdateOptions extends LakeAccess {
   reports: ReportRegistry;
   /** The program's version. */
   program: string;
+  /** Which catalog it is: a copy of a lake, or a new stack, has another one, although the lake has a stamp. */
+  catalogId: string;
   /** Whether everything is made anew, whatever the stamp shows. */
   again?: boolean;
   deadline?: Deadline;
@@ -90,9 +92,11 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
 }
 
 /** What the stamp contains when the catalog is up to date. An earlier program changes nothing that a later one made. */
-function wantedStamp({ program, settings }: UpdateOptions, found: CatalogStamp) {
+function wantedStamp({ program, settings, catalogId, lake }: UpdateOptions, found: CatalogStamp) {
   const newest = found.program !== undefined && isNewer(found.program, program) ? found.program : program;
-  const hashOf = (content: unknown) => hash('sha256', JSON.stringify([newest, content]), 'hex').slice(0, 16);
+  const place = [newest, catalogId, lake.store.url];
+  const hashOf = (content: unknown) =>
+    hash('sha256', JSON.stringify([...place, content]), 'hex').slice(0, 16);
   return {
     program: newest,
     views: hashOf(settings.brands),

@@ -121,7 +121,13 @@ function lastRunOf(options: RunOptions): (brand: string) => Promise<string | und
 /** The outcomes of a brand that the time of the run did not suffice to begin. */
 function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {
   const nothing = { requests: 0, retries: 0, throttles: 0 };
-  return selectReports(options, brand).map(({ name }) => ({ brand, report: name, status: 'incomplete', days: [], ...nothing }));
+  return selectReports(options, brand).map(({ name }) => ({
+    brand,
+    report: name,
+    status: 'incomplete',
+    days: [],
+    ...nothing,
+  }));
 }
 
 /**

@@ -67,6 +67,7 @@ function run(store: MemoryStore, change: Partial<UpdateOptions> = {}) {
       return `set-up-${ids}`;
     },
     program: '1.0.0',
+    catalogId: 'test',
     again: true,
     ...change,
   };
@@ -342,7 +343,9 @@ describe('the stamp', () => {
     for (const [key, stored] of [...store.objects])
       for (const name of BRANDS.slice(1)) {
         const renamed = (text: string) => text.replaceAll(BRAND, name);
-        const body = key.endsWith('.json') ? Buffer.from(renamed(stored.body.toString())) : stored.body;
+        const body = key.endsWith('.json')
+          ? Buffer.from(renamed(Buffer.from(stored.body).toString()))
+          : stored.body;
         if (key.includes(BRAND)) store.objects.set(renamed(key), { ...stored, body });
       }
     return store;

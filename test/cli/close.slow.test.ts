@@ -36,7 +36,13 @@ beforeAll(async () => {
   }
   await writeLake(sample.store, whole);
   const links = { store: openLocalStore(whole), catalog: createLocalCatalog(whole), runs: blindRegistry };
-  await updateCatalog({ ...sample.access(), lake: links, settings: sample.settings(), program: '1.0.0' });
+  await updateCatalog({
+    ...sample.access(),
+    lake: links,
+    settings: sample.settings(),
+    program: '1.0.0',
+    catalogId: 'test',
+  });
   await sample.close();
 });
 afterAll(() => temporary?.remove());

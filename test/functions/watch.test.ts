@@ -76,6 +76,7 @@ beforeEach(() => {
     LAMBDA_TASK_ROOT: task.path,
     DATABASE: 'brand_reports',
     PROGRAM_VERSION: '1.0.0',
+    STACK_ID: 'stack',
     AWS_ENDPOINT_URL_GLUE: glue.url,
     FUNCTION_PREFIX: 'BrandReports',
     TOPIC_ARN: 'arn:aws:sns:us-east-1:123456789012:alarms',
@@ -211,6 +212,12 @@ describe('the catalog', () => {
     expect((await requestsToGlue()).requests).toBeGreaterThan(0);
     process.env.PROGRAM_VERSION = '1.0.0';
     expect((await requestsToGlue()).requests).toBe(0);
+  });
+
+  it('is made again for another stack, whose database is new', async () => {
+    await requestsToGlue();
+    process.env.STACK_ID = 'another';
+    expect((await requestsToGlue()).requests).toBeGreaterThan(0);
   });
 
   it('is left to the next run if the time is up', async () => {

@@ -140,7 +140,7 @@ describe('days that are erased after their month was closed', () => {
     expect(left.filter((path) => path.endsWith(ERASED))).toEqual([]);
     expect(left).toHaveLength(8);
     lake.catalog.pointers.clear();
-    await updateCatalog({ ...lake.access(), settings: lake.settings(), program: '1.0.0' });
+    await updateCatalog({ ...lake.access(), settings: lake.settings(), program: '1.0.0', catalogId: 'test' });
     expect(pointers()).toEqual(left);
   });
 

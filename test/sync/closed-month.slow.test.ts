@@ -146,7 +146,7 @@ describe('a closed month', () => {
     expect(Object.keys(before)).toHaveLength(8);
     lake.catalog.pointers.clear();
     lake.catalog.pointers.set(`orders_closed/close=2026-01/brand=${BRAND}/dt=2026-01-01`, 'gone');
-    await updateCatalog({ ...lake.access(), settings: lake.settings(), program: '1.0.0' });
+    await updateCatalog({ ...lake.access(), settings: lake.settings(), program: '1.0.0', catalogId: 'test' });
     expect(closedPointers()).toEqual(before);
   });
 
