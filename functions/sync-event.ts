@@ -7,7 +7,7 @@ import { bool, object, oneOf, parseInput, text } from '../shared/validation/inpu
 type Enabled = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Parses the event of the schedule, the state machine or a person: `{}` means what is due of all brands.
+ * Parses the event of the schedule, the state machine or a person: `{}` means the due days of all brands.
  * @returns the event, with the names of reports instead of names of tables
  * @throws BrandReportsError `config` with a line for every problem
  */

@@ -10,7 +10,7 @@ const common = createFunctionContext();
 const context = { ...common, ...serviceAccess(common.settings) };
 
 /**
- * Reads what is due, or the days of a range; or runs the connection test; or rebuilds days from their raw records. What
+ * Reads the due days, or the days of a range; or runs the connection test; or rebuilds days from their raw records. What
  * the time does not allow is left to the next start.
  * @returns where each brand stands, or the document of `check --json` or `rebuild --json`, whatever the outcome
  * @throws BrandReportsError on an event that is not valid

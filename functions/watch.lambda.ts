@@ -29,7 +29,7 @@ export function countProblems(namespace: string, problems: number): void {
   process.stdout.write(`${JSON.stringify(document)}\n`);
 }
 
-/** `rebuildCatalog`: make tables, views and partitions anew, also those that are up to date. */
+/** `rebuildCatalog`: make tables, views and partitions anew, also tables that are up to date. */
 const eventSchema = object({ rebuildCatalog: z.optional(z.literal(true, { error: 'true' })) });
 
 /**

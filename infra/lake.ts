@@ -154,8 +154,8 @@ export class Lake extends Construct {
   }
 
   /**
-   * Lets the watcher, which also draws the status page and updates the catalog, read all ledgers, schemas, roles and
-   * closes, and write its own documents, the publications in the ledgers, and what is made from ledgers.
+   * Lets the watcher read all ledgers, schemas, roles and closes. It writes its own documents, the publications in the
+   * ledgers, and what is made from ledgers.
    */
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`, `${CLOSES_PREFIX}*`]);

@@ -22,7 +22,7 @@ export class SyncFunction extends PipelineFunction {
     super(scope, id, {
       ...props,
       name: 'sync',
-      description: 'Reads what is due of all brands; test it with {}',
+      description: 'Reads the due days of all brands; test it with {}',
       handler: 'sync',
       reservedConcurrency,
       onFailure: failed,

@@ -37,7 +37,7 @@ export interface Policy {
   /** Fingerprint of the queries that follow from the current settings. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
-  /** The least time between two readings of a day, the setting `every`; 0: every run reads what is due. */
+  /** The least time between two readings of a day, the setting `every`; 0: every run reads the due days. */
   everyMs: number;
   /** The longest time between two readings that the schedule and `every` allow: a day that waits longer has a problem. */
   maxGapMs: number;

@@ -330,7 +330,7 @@ describe('deployed again', () => {
     expect(await codes()).toEqual(before);
   });
 
-  it('the watcher names a table that belongs to another lake, and makes it again on request', async () => {
+  it('the watcher names a table that belongs to another lake, and recreates it on request', async () => {
     const StorageDescriptor = { Columns: [], Location: 's3://webshop/orders/' };
     const TableInput = { Name: 'orders', TableType: 'EXTERNAL_TABLE', StorageDescriptor };
     const before = published(await held());

@@ -6,8 +6,6 @@ import { startS3Server } from '../fakes/s3-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { startSnsServer } from '../fakes/sns-server.ts';
 
-export type AwsDoubles = Awaited<ReturnType<typeof startAwsDoubles>>;
-
 /** @param access refuses requests without permission; without it everything is allowed */
 export async function startAwsDoubles(access: Access = () => true) {
   const doubles = {

@@ -199,7 +199,7 @@ describe('the catalog', () => {
     expect(await requestsToGlue()).toMatchObject({ catalog: complete, requests: 0 });
   });
 
-  it('is made again on request', async () => {
+  it('is rebuilt on request', async () => {
     await requestsToGlue();
     glue.tables.clear();
     expect((await requestsToGlue({ rebuildCatalog: true })).catalog).toMatchObject(complete);
@@ -214,7 +214,7 @@ describe('the catalog', () => {
     expect((await requestsToGlue()).requests).toBe(0);
   });
 
-  it('is made again for another stack, whose database is new', async () => {
+  it('is rebuilt for another stack, whose database is new', async () => {
     await requestsToGlue();
     process.env.STACK_ID = 'another';
     expect((await requestsToGlue()).requests).toBeGreaterThan(0);
