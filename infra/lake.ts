@@ -92,7 +92,7 @@ export class Lake extends Construct {
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }
 
-  /** Refuses two deployments in one bucket: each would bring the catalog's tables and ledgers to its own settings. */
+  /** Refuses two deployments in one bucket: their watchers would overwrite the record and the page of each other. */
   private refuseShared(name: string): void {
     const other = this.node.root.node
       .findAll()
