@@ -63,7 +63,7 @@ for (const [index, [name, run]] of steps.entries()) {
 }
 await step('remove everything outside the stack', cleanUp);
 await step('destroy', async () => {
-  await cdk('destroy', '--force', '-c', `settings=${deployed}`, '-c', 'environment=smoke', STACK);
+  await cdk('destroy', '--force', '-c', `settings=${deployed}`, '-c', `stack=${STACK}`, STACK);
   return '';
 });
 await step('nothing is left', () => nothingIsLeft({ work }));
@@ -105,11 +105,11 @@ async function settingsIn(path: string) {
 }
 
 /**
- * Writes the settings of the tested brand and of a second brand that cannot work. They omit what no environment can
- * undo: mail would be sent, and events would reach the bus of a team.
+ * Writes the settings of the tested brand and of a second brand that cannot work. They omit what reaches
+ * people: mail would be sent, and events would reach the bus of a team.
  */
 async function writeSettings(lateMinutes: number): Promise<void> {
-  const { environments: _environments, events: _events, ...others } = given;
+  const { events: _events, ...others } = given;
   const { tablePermissions = 'iam', secretsKeyArn } = given.deployment ?? {};
   const own = {
     ...chosen,
@@ -124,5 +124,5 @@ async function writeSettings(lateMinutes: number): Promise<void> {
     ...{ tablePermissions, secretsKeyArn, keepLake: false, schedules: false },
     brandAccess: { [brand]: [] },
   };
-  await writeFile(deployed, JSON.stringify({ ...others, brands, deployment, environments: { smoke: {} } }));
+  await writeFile(deployed, JSON.stringify({ ...others, brands, deployment }));
 }

@@ -19,7 +19,9 @@ export interface CsvTable {
 }
 
 interface Contents {
-  /** The first line without texts in quotes. */
+  /** The number of blank lines above the heading. */
+  skip: number;
+  /** The first other line, without texts in quotes. */
   heading: string;
   /** The delimiters that the file contains. */
   delimiters: string[];
@@ -35,10 +37,13 @@ interface Dialect {
 /** The comma is the last one, because amounts contain it: `A1;1,50` also has one comma in each line. */
 const DELIMITERS = ['\t', ';', '|', ','];
 const HEAD_BYTES = 4096;
+const LINE_END = /\r?\n|\r/;
+/** A quote inside a cell, as in `5" disk`, begins no text. */
+const QUOTED = /(?<=^|[\t;|,\r\n])"(?:[^"]|"")*"/g;
 
 /** No row is skipped or filled up: a line with another number of cells is an error. */
 const OPTIONS = [
-  `all_varchar = true, quote = '"', escape = '"', comment = '', skip = 0, strict_mode = true, null_padding = false`,
+  `all_varchar = true, quote = '"', escape = '"', comment = '', strict_mode = true, null_padding = false`,
   "ignore_errors = false, compression = 'none', hive_partitioning = false, allow_quoted_nulls = false",
 ].join(', ');
 
@@ -51,7 +56,8 @@ export async function createCsvTables(
 }
 
 async function createCsvTable(connection: DuckDBConnection, { name, file }: CsvTable): Promise<void> {
-  const reserved = "FROM duckdb_keywords() WHERE keyword_category = 'reserved' AND keyword_name = lower($1)";
+  const reserved =
+    "FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function') AND keyword_name = lower($1)";
   const words = await connection.runAndReadAll(reserved, [name]);
   if (words.currentRowCount > 0)
     throw badCsv(
@@ -59,12 +65,17 @@ async function createCsvTable(connection: DuckDBConnection, { name, file }: CsvT
     );
   const contents = await contentsOf(file);
   // DuckDB would read special characters of the path as a pattern or an address.
-  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-'));
+  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-')).catch((error: unknown) => {
+    throw badCsv(
+      `The folder ${tmpdir()} cannot be written (${textOf(error, 'code')}). Set TMPDIR to another one.`,
+    );
+  });
   const path = join(folder, 'rows.csv');
   try {
     await symlink(resolve(file), path);
-    const { delimiter, hasHeader, columns } = await dialectOf(connection, path, contents);
-    const rows = `read_csv(${text(path)}, ${OPTIONS}, delim = ${text(delimiter)}, header = ${hasHeader})`;
+    const source = `${text(path)}, ${OPTIONS}, skip = ${contents.skip}`;
+    const { delimiter, hasHeader, columns } = await dialectOf(connection, source, contents);
+    const rows = `read_csv(${source}, delim = ${text(delimiter)}, header = ${hasHeader})`;
     await connection.run(`CREATE TABLE "${name}" AS FROM ${rows}`);
     const read = await connection.runAndReadAll(`SELECT count(*) FROM "${name}"`);
     const count = counted(Number(read.getRows()[0]?.[0]), 'row');
@@ -82,11 +93,12 @@ async function createCsvTable(connection: DuckDBConnection, { name, file }: CsvT
 /** @throws DuckDB's error for the first line that does not fit */
 async function dialectOf(
   connection: DuckDBConnection,
-  path: string,
+  source: string,
   { heading, delimiters }: Contents,
 ): Promise<Dialect> {
-  for (const delimiter of delimiters) {
-    const found = await sniffed(connection, path, `, delim = ${text(delimiter)}`).catch(() => undefined);
+  // A text in quotes may contain the same delimiter in each line, too.
+  for (const delimiter of DELIMITERS.filter((each) => heading.includes(each))) {
+    const found = await sniffed(connection, source, `, delim = ${text(delimiter)}`).catch(() => undefined);
     if (found && found.columns.length > 1) return found;
   }
   // No delimiter divides all lines. If the file has one anyway, a line is broken, and DuckDB would read each line as one cell.
@@ -94,14 +106,14 @@ async function dialectOf(
     const columns = heading.split(delimiter).map((_, index) => `column${index}`);
     const types = columns.map((column) => `${column}: 'VARCHAR'`).join(', ');
     const fixed = `auto_detect = false, header = true, delim = ${text(delimiter)}, columns = {${types}}`;
-    await connection.run(`SELECT count(*) FROM read_csv(${text(path)}, ${OPTIONS}, ${fixed})`);
+    await connection.run(`SELECT count(*) FROM read_csv(${source}, ${fixed})`);
   }
-  return sniffed(connection, path, '');
+  return sniffed(connection, source, '');
 }
 
-async function sniffed(connection: DuckDBConnection, path: string, more: string): Promise<Dialect> {
+async function sniffed(connection: DuckDBConnection, source: string, more: string): Promise<Dialect> {
   const columns = 'list_transform("Columns", lambda c: c.name) AS columns';
-  const sql = `SELECT "Delimiter", "HasHeader", ${columns} FROM sniff_csv(${text(path)}, ${OPTIONS}${more})`;
+  const sql = `SELECT "Delimiter", "HasHeader", ${columns} FROM sniff_csv(${source}${more})`;
   const [[delimiter, hasHeader, names] = []] = (await connection.runAndReadAll(sql)).getRowsJson();
   return {
     delimiter: typeof delimiter === 'string' ? delimiter : ',',
@@ -144,12 +156,13 @@ async function contentsOf(file: string): Promise<Contents> {
     );
   }
   if (isBlank) throw badCsv(`${file} is empty. Name a CSV file with at least a header.`);
-  const [first = ''] = head.replaceAll(/"[^"]*"/g, '').split(/\r?\n|\r/);
+  const skip = head.split(LINE_END).findIndex((line) => !/^ *$/.test(line));
+  const first = head.replaceAll(QUOTED, '').split(LINE_END)[skip] ?? '';
   if (/^sep=/i.test(first))
     throw badCsv(
       `The first line of ${file}, "${first}", is for a spreadsheet program. Remove it: tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
     );
-  return { heading: first, delimiters: DELIMITERS.filter((delimiter) => seen.has(delimiter)) };
+  return { skip, heading: first, delimiters: DELIMITERS.filter((delimiter) => seen.has(delimiter)) };
 }
 
 function converted(encoding: string, file: string): string {
@@ -191,7 +204,7 @@ const OTHERS: readonly Kind[] = [
     ([a, b, c, d]) => a === '\0' && b !== '\0' && c === '\0' && d !== '\0',
     (file) => converted('UTF-16BE', file),
   ],
-  ['JSON', (head) => /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]])/.test(head), () => 'Export it as CSV'],
+  ['JSON', (head) => /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]"\d-])/.test(head), () => 'Export it as CSV'],
   ['HTML or XML', (head) => /^(\xef\xbb\xbf)?\s*<[!?a-z]/i.test(head), save],
 ];
 

@@ -10,7 +10,6 @@ const SHARED = {
     '--settings <file>',
     'the settings: a cdk.json, or a JSON file of just the settings',
   ).default(defaultSettings(), `${OWN_SETTINGS} if it exists, else cdk.json`),
-  environment: new Option('--environment <name>', 'apply the settings of this environment, e.g. staging'),
   credentials: new Option(
     '--credentials <file>',
     'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional. Or "aws": the ' +
@@ -40,7 +39,6 @@ export type Past = number | string;
 /** The values of shared options. A command has only those of the options that it takes. */
 export interface SharedFlags {
   settings: string;
-  environment?: string;
   credentials?: string;
   lake: string;
   database?: string;

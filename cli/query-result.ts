@@ -30,9 +30,13 @@ export function prepared(connection: DuckDBConnection, sql: string): Promise<Duc
 export async function query(connection: DuckDBConnection, sql: string): Promise<QueryResult> {
   const statement = await prepared(connection, sql);
   const streamed = await statement.stream().catch(asSqlError);
+  const types = streamed.columnTypes();
+  // In JSON, the fields of such a row would replace each other.
+  if (types.some((type) => /STRUCT\("" /.test(String(type))))
+    throw configError('sql', "The fields of a row (a, b) have no names. Use {'a': a, 'b': b}, or columns.");
   const result: QueryResult = {
     names: streamed.deduplicatedColumnNames(),
-    types: streamed.columnTypes(),
+    types,
     blocks: blocks(),
     readRows: 0,
   };

@@ -113,7 +113,7 @@ function noteSharing({ store: { localFolder } }: Lake): void {
 }
 
 /** The lake of a command that needs no settings, for SQL. @throws like `readSettingsIfAny` and `openExistingLake` */
-export async function sqlLake(flags: Pick<SharedFlags, 'lake' | 'settings' | 'environment'>) {
+export async function sqlLake(flags: Pick<SharedFlags, 'lake' | 'settings'>) {
   // Without settings, `coverage.next_due` is NULL.
   const settings = await readSettingsIfAny(flags);
   const { store } = await openExistingLake(flags.lake);
@@ -130,25 +130,19 @@ export async function writableLake(flags: SharedFlags) {
  * The settings for a command that does not need them: `undefined` if no flag names a file and the default file does not exist.
  * @throws BrandReportsError `config` if the file cannot be read or its settings are invalid
  */
-export async function readSettingsIfAny(
-  flags: Pick<SharedFlags, 'settings' | 'environment'>,
-): Promise<Settings | undefined> {
-  const isNamed = isGiven('settings') || isGiven('environment');
-  return isNamed || existsSync(flags.settings) ? readSettings(flags) : undefined;
+export async function readSettingsIfAny(flags: Pick<SharedFlags, 'settings'>): Promise<Settings | undefined> {
+  return isGiven('settings') || existsSync(flags.settings) ? readSettings(flags) : undefined;
 }
 
 /** @throws BrandReportsError `config` if the file cannot be read or its settings are invalid */
-export async function readSettings({
-  settings: file,
-  environment,
-}: Pick<SharedFlags, 'settings' | 'environment'>): Promise<Settings> {
+export async function readSettings({ settings: file }: Pick<SharedFlags, 'settings'>): Promise<Settings> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw configError(
       'settings_unreadable',
       `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE, or write one: ${printedCommand('init')}`,
     );
   });
-  return loadSettings(text, file, reports, environment);
+  return loadSettings(text, file, reports);
 }
 
 /** Finds a report by its name or its table's name. @throws BrandReportsError `config` that lists both names of each report */

@@ -191,10 +191,11 @@ export async function createRelations(
     if (!ofAllReports && !wanted.includes(report)) continue;
     for (const { message } of damaged) note(oneLine(`warning: ${withRunnableCommands(message)}`));
   }
-  if (/\/(brand|dt|report)=/.test(files.folder))
+  // A folder `country=US` on the way would replace the column country of every row.
+  if (/[=*?[]/.test(files.folder))
     throw configError(
       'lake_folder',
-      `The path ${files.folder} contains "brand=", "report=" or "dt=", which DuckDB would read as a partition. Use a path without them, for example a symbolic link.`,
+      `The path ${files.folder} contains "=", "*", "?" or "[", which DuckDB would read as a partition or a pattern. Use a path without them, for example a symbolic link.`,
     );
 
   if (!isPast) {

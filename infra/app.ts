@@ -7,13 +7,12 @@ import { PipelineStack } from './pipeline-stack.ts';
 
 const app = new App({ analyticsReporting: false, context: featureFlags() });
 
-/** `cdk deploy -c settings=FILE -c environment=NAME` uses another file and one of its environments. */
+/** `cdk deploy -c settings=FILE -c stack=NAME` uses another file and another name. */
 const origin = String(app.node.tryGetContext('settings') ?? defaultSettings());
-const chosen: unknown = app.node.tryGetContext('environment');
-const name = chosen === undefined || typeof chosen === 'string' ? chosen : JSON.stringify(chosen);
+const name = String(app.node.tryGetContext('stack') ?? 'BrandReports');
 
-new PipelineStack(app, name === undefined ? 'BrandReports' : `BrandReports-${name}`, {
+new PipelineStack(app, name, {
   description: 'Copies the affiliate reports of brands into dated Parquet partitions',
-  settings: settingsInput(readFileSync(origin, 'utf8'), origin, name),
+  settings: settingsInput(readFileSync(origin, 'utf8'), origin),
   program: { origin },
 });

@@ -93,26 +93,32 @@ export class BackfillStateMachine extends Construct {
         isIncomplete: JsonPath.arrayContains(JsonPath.listAt('$[*].status'), 'incomplete'),
       },
     });
-    const incomplete = new Fail(this, 'Incomplete', {
-      error: 'BackfillIncomplete',
-      causePath: JsonPath.format(
-        'These brands are not complete: {}. Test sync with the input and each of these brands: its result has the reason. Then start the backfill again',
-        JsonPath.jsonToString(JsonPath.objectAt('$.incomplete')),
-      ),
-    });
     const name = new Pass(this, 'NameIncomplete', {
       parameters: { incomplete: JsonPath.listAt("$.brands[?(@.status == 'incomplete')].brand") },
     });
+    const cause = new Pass(this, 'Cause', {
+      parameters: {
+        cause: JsonPath.format(
+          'These brands are not complete: {}. Test sync with the input and each of these brands: its result has the reason. Then start the backfill again',
+          JsonPath.jsonToString(JsonPath.objectAt('$.incomplete')),
+        ),
+      },
+    });
+    const incomplete = new Fail(this, 'Incomplete', { error: 'BackfillIncomplete', causePath: '$.cause' });
     const end = new Choice(this, 'IsIncomplete')
-      .when(Condition.booleanEquals('$.isIncomplete', true), name.next(incomplete))
+      .when(Condition.booleanEquals('$.isIncomplete', true), name.next(cause).next(incomplete))
       .otherwise(new Succeed(this, 'AllBrandsComplete'));
     return begin.next(readAll).next(repeat).next(conclude).next(end);
   }
 
   /** Repeats the run of one brand until the brand ends. */
   private repeatBrand(sync: PipelineFunction): IChainable {
-    const ended = (id: string, status: string) =>
-      new Pass(this, id, { parameters: { brand: JsonPath.stringAt('$.event.brand'), status } });
+    const done = new Succeed(this, 'BrandDone');
+    const ended = (id: string, status: string) => {
+      const end = new Pass(this, id, { parameters: { brand: JsonPath.stringAt('$.event.brand'), status } });
+      end.next(done);
+      return end;
+    };
     const failed = ended('BrandIncomplete', 'incomplete');
     const { next, progress } = {
       next: JsonPath.stringAt('$.Payload.next'),

@@ -11,7 +11,7 @@
  * - I9: the construct names secrets, but neither creates nor reads them, so the template contains no credential.
  * - The public types use only types of CDK, because an app gets the types of this file alone.
  */
-import { Annotations, RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { FunctionOptions, IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -23,7 +23,6 @@ import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { reports as ourReports } from '../shared/reports/index.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
-import { chosenEnvironment } from '../shared/settings/environments.ts';
 import { type Settings, parseSettings } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { Alarms } from './alarms.ts';
@@ -41,15 +40,10 @@ import { output } from './output.ts';
 import { SyncFunction } from './sync-function.ts';
 import { WatchFunction } from './watch-function.ts';
 
-/** The number of instances that an account must leave unreserved. */
-const UNRESERVED = 100;
-
 /** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
   /** The contents of a settings file, as an object; docs/reference/settings.md describes it. */
   readonly settings: unknown;
-  /** The name of an entry in `environments` of the settings. @default - the common settings alone */
-  readonly environment?: string;
   /**
    * The start of all names in AWS: a letter, then letters, digits and "-", at most 38.
    * @default - the name of the stack
@@ -106,7 +100,6 @@ export class BrandReports extends Construct {
     const enabled = Object.values(reports).filter(({ name }) =>
       Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
     );
-    warnOfQuota(this, deployment.reservedConcurrency ?? 0);
     const sync = new SyncFunction(this, 'Sync', { ...common, reports: enabled });
     const backfill = new BackfillStateMachine(this, 'Backfill', { deployment, sync });
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
@@ -188,31 +181,9 @@ function outputEvents(scope: Construct, { brands }: Settings): void {
 }
 
 /** The checked settings, with the removal policy of the props. An adopted bucket is always kept. */
-function settingsOf({
-  settings: input,
-  environment,
-  bucket,
-  removalPolicy,
-  program = {},
-}: BrandReportsProps): Settings {
+function settingsOf({ settings: input, bucket, removalPolicy, program = {} }: BrandReportsProps): Settings {
   const { reports = ourReports, origin = 'settings' } = program;
-  const { deployment, ...settings } = parseSettings(
-    chosenEnvironment(input, origin, environment),
-    reports,
-    origin,
-  );
+  const { deployment, ...settings } = parseSettings(input, reports, origin);
   const keeps = removalPolicy ? removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
   return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
-}
-
-/**
- * Warns, because without the quota CloudFormation fails the deployment with a message that names neither setting nor
- * quota.
- */
-function warnOfQuota(scope: Construct, reserved: number): void {
-  if (reserved === 0) return;
-  Annotations.of(scope).addWarningV2(
-    'brand-reports:reservedConcurrency',
-    `deployment.reservedConcurrency reserves ${reserved} instances, and AWS requires ${UNRESERVED} to stay unreserved: the deployment fails with "UnreservedConcurrentExecution below its minimum value" unless the account's quota "Concurrent executions" of Lambda is ${reserved + UNRESERVED} or more. New accounts have 10. Request more in Service Quotas, or leave the setting out.`,
-  );
 }

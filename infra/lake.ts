@@ -85,7 +85,7 @@ export class Lake extends Construct {
     this.keyArn = lakeKeyArn ?? bucket?.encryptionKey?.keyArn;
     this.keepsObjects = keepLake;
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
-    if (bucket !== undefined) this.refuseShared(bucket.bucketName);
+    if (bucket) this.refuseShared(bucket.bucketName);
     this.url = `s3://${this.bucket.bucketName}`;
     this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
     this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;

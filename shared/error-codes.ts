@@ -16,14 +16,8 @@ type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' |
 type Queries = 'before_first_version' | 'event_not_received' | 'sql' | 'sql_refused';
 
 /** Settings and credentials. */
-type Settings =
-  | 'end_date'
-  | 'environments'
-  | 'report_off'
-  | 'settings'
-  | 'settings_json'
-  | 'settings_missing';
-type MoreSettings = 'settings_unreadable' | 'start_to_come' | 'unknown_environment';
+type Settings = 'end_date' | 'report_off' | 'settings' | 'settings_json' | 'settings_missing';
+type MoreSettings = 'settings_unreadable' | 'start_to_come';
 type Secrets = 'bad_credentials' | 'no_credentials' | 'other_base_url';
 
 /** What a lake contains, and what an operation on it needs. */

@@ -40,10 +40,6 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'The setting `endDate` is `whole_day`, but the service takes `end_date` as midnight. Every day would be read empty or cut.',
     'Set `"endDate": "midnight"` for the brand.',
   ],
-  environments: [
-    '`environments` in the settings is not an object of settings by name.',
-    'Correct it. The message has the allowed form.',
-  ],
   event_not_received: [
     'The command of `--on-published` could not start or ended with an exit code other than 0.',
     'Correct the command. The next `sync` with `--on-published` sends the event again.',
@@ -130,10 +126,6 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Add `--time-zone` with the zone of the dashboard.',
   ],
   unknown_brand: ['The settings or the lake do not have this brand.', 'Use a name that the message lists.'],
-  unknown_environment: [
-    'The settings do not have the environment of `--environment`.',
-    'Use a name that the message lists, or add the environment.',
-  ],
   unknown_report: [
     'There is no report and no table of this name, or the brand has no settings for it.',
     'Use a name that the message lists.',
@@ -204,7 +196,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'Run again.',
   ],
   lake_folder: [
-    'The path of the lake contains `brand=`, `report=` or `dt=`, which DuckDB would take for a partition.',
+    'The path of the lake contains `=`, `*`, `?` or `[`, which DuckDB would take for a partition or a pattern.',
     'Use another path, such as a symbolic link.',
   ],
   lake_locked: [
@@ -449,8 +441,8 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
 
 export const deploymentErrors: Record<OfDeployments, Explanation> = {
   adopts_own: [
-    'The prop `bucket` or `database` of the construct is a resource that a stack created.',
-    'Leave the prop out, or name a resource that no stack owns.',
+    'The prop `database` of the construct names the database that the stack itself creates.',
+    'Leave the prop out, or name another database.',
   ],
   aws_refused: [
     'AWS refused a request: a permission, the credentials, the region or the resource is wrong.',

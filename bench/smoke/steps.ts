@@ -51,7 +51,7 @@ export function stepsOf(
   changeSettings: () => Promise<void>,
 ): Step[] {
   const path = (name: string) => join(work, name);
-  const chosen = ['-c', `settings=${settings}`, '-c', 'environment=smoke', STACK];
+  const chosen = ['-c', `settings=${settings}`, '-c', `stack=${STACK}`, STACK];
   const name = `${STACK}-sync`;
   const outputs: Record<string, string> = {};
   const output = (key: string) => outputs[key] ?? missing(`the output ${key}`);

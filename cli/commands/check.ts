@@ -17,7 +17,7 @@ export function addCheck(program: CliCommand): void {
     .command('check')
     .description('compare the settings with what the service shows; writes nothing')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
-    .takes('brand', 'lake', 'settings', 'environment', 'credentials', 'now')
+    .takes('brand', 'lake', 'settings', 'credentials', 'now')
     .option('--json', 'print the findings as one JSON document')
     .example('check --brand acme --credentials credentials.json')
     .action(async (reports: string[], flags: RunFlags) => {

@@ -24,7 +24,7 @@ export function addClose(program: CliCommand): void {
       'close even if days are missing, failed, open, unconfirmed or erased: the close records them',
     )
     .option('--remove', 'remove the close; versions that nothing else keeps are deleted later')
-    .takes('lake', 'database', 'settings', 'environment', 'now')
+    .takes('lake', 'database', 'settings', 'now')
     .option('--json', 'print what was listed, closed or removed as one JSON document')
     .example(['close', 'close 2026-10 --brand acme', 'query --as-of 2026-10 "SELECT * FROM orders_daily"'])
     .action((of: string | undefined, flags: CloseFlags) =>

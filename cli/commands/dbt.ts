@@ -25,7 +25,7 @@ export function addDbt(program: CliCommand): void {
     .description('write a dbt project for the tables of the lake')
     .addArgument(new Argument('<action>', 'what to do').choices(['init']))
     .argument('<folder>', 'a new or an empty folder for the project')
-    .takes('lake', 'settings', 'environment')
+    .takes('lake', 'settings')
     .example('dbt init dbt-project')
     .action((_action: string, folder: string, flags: SharedFlags) => writeProject(folder, flags));
 }

@@ -28,7 +28,7 @@ export function addErase(program: CliCommand): void {
     .option('--plan', 'show what would be removed; changes nothing')
     .option('--undo', 'let runs read the erased days of the range again; erased data stays erased here')
     .option('--yes', 'erase without confirmation')
-    .takes('lake', 'database', 'settings', 'environment')
+    .takes('lake', 'database', 'settings')
     .option('--json', 'print what was searched, removed and left, as one JSON document')
     .example([
       'erase --brand acme --from 2026-01-01 --to 2026-01-31 --plan',

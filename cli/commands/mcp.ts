@@ -6,7 +6,7 @@ export function addMcp(program: CliCommand): void {
   program
     .command('mcp')
     .description('let an assistant (Model Context Protocol) query the lake')
-    .takes('lake', 'settings', 'environment')
+    .takes('lake', 'settings')
     .addOption(new Option('--answer', 'answer the calls of the server that started this process').hideHelp())
     .example('mcp --lake /data/lake')
     .action(async (flags: SharedFlags & { answer?: boolean }) => {

@@ -15,7 +15,7 @@ export function addOpen(program: CliCommand): void {
   program
     .command('open')
     .description('write a DuckDB file over the lake, for notebooks and BI tools')
-    .takes('lake', 'settings', 'environment')
+    .takes('lake', 'settings')
     .example(
       'open',
       `The file is brand_reports.duckdb in the folder of the lake; every later sync, rollback, rebuild and verify --restore replaces it.

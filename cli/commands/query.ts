@@ -41,7 +41,7 @@ export function addQuery(program: CliCommand): void {
       'a CSV file in UTF-8 as a table of texts beside the tables of the lake, e.g. invoice=invoice.csv (several times)',
       csvTable,
     )
-    .takes('lake', 'settings', 'environment', 'asOf')
+    .takes('lake', 'settings', 'asOf')
     .addOption(
       new Option('--format <format>', 'how the rows are printed (default: table)')
         .choices(Object.keys(TEXTS))

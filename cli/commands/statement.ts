@@ -52,7 +52,7 @@ export function addStatement(program: CliCommand): void {
       '--output <file>',
       'write to a file; without --format its ending decides the format: .csv, .json or .html',
     )
-    .takes('lake', 'settings', 'environment')
+    .takes('lake', 'settings')
     .example(
       ['statement --month 2026-10', 'statement --month 2026-10 --publisher 1012 --output statement.html'],
       'The statement of a closed month is the same as long as its close exists. docs/how-to/statements.md describes the formats.',

@@ -42,7 +42,7 @@ export function addStatus(program: CliCommand): void {
     .description('show which days are complete, missing, overdue or failed')
     .takes('brand')
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
-    .takes('lake', 'settings', 'environment', 'now')
+    .takes('lake', 'settings', 'now')
     .addOption(
       new Option(
         '--fail-on <words>',

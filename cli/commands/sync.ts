@@ -34,7 +34,7 @@ export function addSync(program: CliCommand): void {
       '--plan',
       'show which days a run would read, why, and the requests and time; reads and writes nothing',
     )
-    .takes('lake', 'database', 'settings', 'environment', 'credentials', 'now')
+    .takes('lake', 'database', 'settings', 'credentials', 'now')
     .option(
       '--max-seconds <n>',
       'start nothing new after this time; run the same command again to continue',

@@ -10,7 +10,7 @@ import type { Column } from '../../shared/column-types.ts';
 import { type MonthSpan, isDay, isInSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError, configError } from '../../shared/errors.ts';
 import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
-import { namedDays, readCloses } from '../../shared/lake/documents/close.ts';
+import { type Close, namedDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import { type Committed, loseVersion } from '../../shared/lake/documents/ledger.ts';
@@ -87,7 +87,7 @@ export function addVerify(program: CliCommand): void {
       '--restore',
       'first put back the newest usable version of each damaged document; its bytes are copied',
     )
-    .takes('lake', 'database', 'settings', 'environment', 'credentials')
+    .takes('lake', 'database', 'settings', 'credentials')
     .option('--json', 'print the findings as one JSON document')
     .example(
       ['verify orders transactions --from 2026-01-01 --to 2026-01-31', 'verify --restore'],
@@ -135,7 +135,7 @@ function removing(month: string, brand: string): string {
 }
 
 function dayCommand(
-  name: 'sync' | 'rebuild',
+  name: 'sync' | 'rebuild' | 'erase',
   { report, brand, day }: Pick<CommittedDay, 'report' | 'brand' | 'day'>,
 ): string {
   return printedCommand(name, [report.name, '--brand', brand, '--from', day, '--to', day]);
@@ -188,10 +188,17 @@ async function verifyTables(
     }
     verified.push(...ofBrands.filter(({ days, mismatches }) => days + mismatches.length > 0));
   }
+  // A schema that was put back may lack columns: the commands for the current versions add them.
+  const damaged = new Set(verified.flatMap((each) => (each.mismatches.length > 0 ? [each.table] : [])));
+  const isReadable = async (report: ReportDefinition, { tables }: Close) => {
+    if (restored.unusable.has(schemaKey(report.table))) return false;
+    const { columns = 0 } = tables[report.table] ?? {};
+    return !damaged.has(report.table) || (await readSchema(store, report)).columns.length >= columns;
+  };
   for (const brand of new Set(lake.map((each) => each.brand))) {
     const ofReports = lake.filter((each) => wanted.length === 0 || wanted.includes(each.report.table));
     const own = ofReports.filter((each) => each.brand === brand);
-    verified.push(...(await verifyCloses(store, brand, own, isWanted)));
+    verified.push(...(await verifyCloses(store, brand, own, { isWanted, isReadable })));
   }
   showLine('');
   return verified;
@@ -202,7 +209,13 @@ async function verifyCloses(
   store: ObjectStore,
   brand: string,
   ledgers: readonly ReportLedgers[],
-  isWanted: (day: string) => boolean,
+  {
+    isWanted,
+    isReadable,
+  }: {
+    isWanted: (day: string) => boolean;
+    isReadable: (report: ReportDefinition, close: Close) => Promise<boolean>;
+  },
 ): Promise<VerifiedTable[]> {
   const closes = await readCloses(store, brand, () => {});
   const found = { brand, table: 'closes', days: 0, rows: 0, versions: 0, mismatches: [] as Mismatch[] };
@@ -211,13 +224,15 @@ async function verifyCloses(
       snapshotsByTable(report, committed).map(([table, id]) => `${table} ${id}`),
     ),
   );
-  for (const { month, named } of closes.flatMap((close) =>
-    namedDays(close).map((named) => ({ ...close, named })),
+  for (const { close, named } of closes.flatMap((close) =>
+    namedDays(close).map((named) => ({ close, named })),
   )) {
+    const { month } = close;
     const { day, lifecycle } = named;
     const report = ledgers.find((each) => each.report.name === named.report)?.report;
-    for (const [table, snapshot] of report && isWanted(day) ? snapshotsByTable(report, named) : []) {
-      if (!report || compared.has(`${table} ${snapshot}`)) continue;
+    if (!report || !(await isReadable(report, close))) continue;
+    for (const [table, snapshot] of isWanted(day) ? snapshotsByTable(report, named) : []) {
+      if (compared.has(`${table} ${snapshot}`)) continue;
       compared.add(`${table} ${snapshot}`);
       found.versions += 1;
       showLine(`${brand} close ${month} · ${table} ${day}`);
@@ -290,14 +305,17 @@ async function damagedLinks(
     const { brand, dt: day, snapshot } = damage;
     const isOfDay = (other: { brand: string; day: string }) => other.brand === brand && other.day === day;
     const isOurs = brand !== '' && isDay(day);
-    const now = isOurs ? await readOrDamage(committedNow(store, report, brand, day)) : { value: undefined };
+    const now = isOurs ? await readOrDamage(entryNow(store, report, brand, day)) : { value: undefined };
     // A run has published the day meanwhile, or its ledger is damaged.
-    if ('damage' in now || !isDeepStrictEqual(objectsOf(now.value), objectsOf(days.find(isOfDay)?.committed)))
-      continue;
+    if ('damage' in now) continue;
+    const { committed, erasedAt } = now.value ?? {};
+    if (!isDeepStrictEqual(objectsOf(committed), objectsOf(days.find(isOfDay)?.committed))) continue;
     const object = join(localFolder, versionKey(of, brand, day, snapshot));
     // The ledger is lost: without the link the vacuum would delete the version.
-    const isLost = isOurs && !now.value && existsSync(object);
-    found.push(isLost ? { ...damage, advice: dayCommand('sync', { report, brand, day }) } : damage);
+    const isLost = isOurs && !committed && existsSync(object);
+    // No run reads a day whose erasure has died.
+    const command = erasedAt !== undefined ? 'erase' : isLost ? 'sync' : undefined;
+    found.push(command ? { ...damage, advice: dayCommand(command, { report, brand, day }) } : damage);
   }
   return found;
 }
@@ -319,7 +337,7 @@ async function verifyDay(
     const message =
       ofRows ?? (await compareChanges(store, current, repeated)) ?? (await compareLifecycle(store, current));
     if (message === undefined) return undefined;
-    const latest = await committedNow(store, report, brand, day);
+    const latest = (await entryNow(store, report, brand, day))?.committed;
     if (latest && latest.snapshot !== committed.snapshot) {
       current = { ...current, committed: latest };
       continue;
@@ -330,8 +348,8 @@ async function verifyDay(
   }
 }
 
-async function committedNow(store: ObjectStore, report: ReportDefinition, brand: string, day: string) {
-  return (await readLedger(store, report, brand, monthOf(day))).days[day]?.committed;
+async function entryNow(store: ObjectStore, report: ReportDefinition, brand: string, day: string) {
+  return (await readLedger(store, report, brand, monthOf(day))).days[day];
 }
 
 /** @returns how the rows of the object differ from what was written, by the ledger */

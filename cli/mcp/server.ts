@@ -4,6 +4,7 @@
  * second process has no access to the protocol, and ends with this one.
  */
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -15,6 +16,8 @@ import { ANSWER, type Answer, DATA, TOOLS, answerTo } from './tools.ts';
 const INSTRUCTIONS = `Affiliate reports of brands, by day. Each answer begins with the state of its days: INCOMPLETE lists missing days, FINDINGS days with findings, RESTATED days that changed later. Report them before any number. Conditions on brand, dt (YYYY-MM-DD) and day (DATE) exclude other days. ${DATA}`;
 /** The time of a call. */
 const MAX_MS = 60_000;
+/** A process that holds more after a call is ended: the limit of the next call would come on top. */
+const MAX_KEPT_BYTES = 2 ** 29;
 
 /** Serves until the client closes standard input. */
 export function serve(): void {
@@ -53,14 +56,19 @@ async function answered(call: object, signal: AbortSignal): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const end = () => child.kill('SIGKILL');
   const ended = (_code: number | null, by: NodeJS.Signals | null) =>
-    resolve({ text: endText(by), isError: true });
+    resolve({ text: endText(by), isError: true, bytes: 0 });
   const received = (message: unknown) => resolve(ANSWER.parse(message));
   child.once('message', received).once('exit', ended).once('error', reject);
   signal.addEventListener('abort', end);
   const timer = setTimeout(end, MAX_MS);
   try {
     child.send(call);
-    return await promise;
+    const answer = await promise;
+    if (answer.bytes > MAX_KEPT_BYTES) {
+      end();
+      await once(child, 'exit');
+    }
+    return answer;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);

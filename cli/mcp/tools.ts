@@ -38,15 +38,20 @@ const SQL = z.object({ sql: z.string(), close: z.optional(z.string()) });
 
 /** A call of a tool, as the server sends it to the process that answers it. */
 export const CALL = z.object({ tool: z.string(), input: z.unknown() });
-/** What the client receives. */
-export const ANSWER = z.object({ text: z.string(), isError: z.boolean() });
+/** `text` and `isError` are for the client. */
+export const ANSWER = z.object({
+  text: z.string(),
+  isError: z.boolean(),
+  /** What the process holds afterwards. */
+  bytes: z.number(),
+});
 export type Answer = z.output<typeof ANSWER>;
 
 /** Returns an error as an answer, with its next step, so that the client can correct the call. */
 export async function answerTo(call: unknown, open: () => Promise<SqlLake>): Promise<Answer> {
   // Each value on one line, without characters that steer a terminal.
   const answer = (lines: readonly string[], isError: boolean) => {
-    return { text: lines.map(oneLine).join('\n'), isError };
+    return { text: lines.map(oneLine).join('\n'), isError, bytes: process.memoryUsage.rss() };
   };
   try {
     const { tool: name, input } = CALL.parse(call);

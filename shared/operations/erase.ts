@@ -103,6 +103,8 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
     const judged = await ledgersWithoutRuns(scope);
     // A damaged close may name days of the range, so nothing is erased before it is restored or removed.
     if (!scope.isBrand) await readCloses(lake.store, scope.brand);
+    // The Iceberg tables, which are written anew after the tombstones, need the schemas.
+    for (const ctx of scope.contexts) await ctx.schema.refresh();
     const before = await search(scope);
     const searched = { ...NOTHING, ...amountsOf(before) };
     if (plans) {

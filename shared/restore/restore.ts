@@ -21,20 +21,25 @@ import { parseStoredSchema } from '../lake/documents/schema.ts';
 import { parseWatchRecord } from '../lake/documents/watch-record.ts';
 import {
   CLOSES_PREFIX,
+  COVERAGE_TABLE,
   RATES_PREFIX,
   WATCH_KEY,
   brandOfRateBudget,
   damagedCopyKey,
   ledgerKey,
+  monthPartition,
   parseCloseKey,
   parseLedgerKey,
   parseProgressKey,
   parseReportStateKey,
+  partitionPrefix,
   reportLedgersPrefix,
   reportRawPrefix,
   rolesKey,
   schemaKey,
 } from '../lake/paths.ts';
+import { readParquetRows } from '../lake/table/coded-columns.ts';
+import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import type { LakeAccess } from '../context/context.ts';
 import type { StoredObject } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
@@ -174,7 +179,12 @@ function ledgerDocument(
       const { [month]: forgotten, ...months } = current.months;
       return forgotten ? { ...current, months } : current;
     });
-    return withoutErased(ledger, erased, new Date(options.clock.wallMs()).toISOString());
+    const also = earlier === undefined ? await erasedByCoverage(options, of) : [];
+    return withoutErased(
+      ledger,
+      [...(erased ?? []), ...also],
+      new Date(options.clock.wallMs()).toISOString(),
+    );
   };
   const otherwise = 'make it from the newest snapshot of each day; the next runs read these days again';
   return { key, ...of, parse, remake, otherwise };
@@ -186,6 +196,26 @@ async function erasedDays({ lake }: RestoreOptions, report: ReportDefinition, br
   return daysOfLedgers(ledgers.filter((of) => of.brand === brand)).flatMap(({ day, entry }) =>
     entry.erasedAt === undefined ? [] : [{ from: day, to: day }],
   );
+}
+
+/** The erased days by the newest coverage of the month: the report state may have been lost together with the ledger. */
+async function erasedByCoverage(
+  { lake: { store } }: RestoreOptions,
+  { report, brand, month }: { report: ReportDefinition; brand: string; month: string },
+): Promise<{ from: string; to: string }[]> {
+  const prefix = partitionPrefix(COVERAGE_TABLE, monthPartition(brand, report.name, month));
+  const newestFirst = (await Array.fromAsync(store.list(prefix))).sort(
+    (a, b) => b.modifiedAt.getTime() - a.modifiedAt.getTime(),
+  );
+  for (const object of newestFirst)
+    try {
+      const rows = await Array.fromAsync(readParquetRows(fileIn(store, object), ['dt', 'state']));
+      const days = rows.filter(({ state }) => state === 'erased').map(({ dt }) => String(dt));
+      return days.map((day) => ({ from: day, to: day }));
+    } catch (thrown) {
+      damageOf(thrown);
+    }
+  return [];
 }
 
 async function parsed({ key, parse }: LakeDocument, body: Uint8Array): Promise<Json> {

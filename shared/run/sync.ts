@@ -14,7 +14,7 @@
  * the day is recorded as failed, and other reports and brands go on. At the end `finish.ts` vacuums once a day, writes
  * `coverage`, and records when each month is next due.
  */
-import { type BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
+import { type BrandReportsError, asBrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { finishReport, recordFailedRun } from './finish.ts';
 import {
   type DayOutcome,
@@ -86,6 +86,11 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   };
   const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
   for (const sync of upstreamFirst) await planSync(sync, learnTime);
+  const isClock = ({ brokeOff }: ReportSync) =>
+    brokeOff && asBrandReportsError(brokeOff.thrown).code === CLOCKS_DIFFER;
+  // A report without due days asks for no time, and would date its end by a wrong clock.
+  const brokeOff = syncs.find(isClock)?.brokeOff;
+  if (brokeOff) for (const sync of syncs) sync.brokeOff ??= brokeOff;
   await readDays(syncs);
 
   const synced: SyncedReport[] = [];

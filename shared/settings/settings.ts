@@ -7,7 +7,6 @@
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';
-import { chosenEnvironment } from './environments.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
@@ -49,24 +48,16 @@ export type ReportSettings = z.output<ReturnType<typeof reportSchema>>;
  * @param origin the name of the text in errors, e.g. `cdk.json`
  * @throws BrandReportsError `config`
  */
-export function loadSettings(
-  text: string,
-  origin: string,
-  reports: ReportRegistry,
-  environment?: string,
-): Settings {
-  return parseSettings(settingsInput(text, origin, environment), reports, origin);
+export function loadSettings(text: string, origin: string, reports: ReportRegistry): Settings {
+  return parseSettings(settingsInput(text, origin), reports, origin);
 }
 
 /**
- * The unchecked settings object of such a text: the settings of the environment replace the common settings.
- * @throws BrandReportsError `config` if the text has no settings or the environment does not exist
+ * The unchecked settings object of such a text.
+ * @throws BrandReportsError `config` if the text has no settings
  */
-export function settingsInput(text: string, origin: string, environment?: string): unknown {
-  return chosenEnvironment(settingsIn(parseText(text, origin), origin), origin, environment);
-}
-
-function settingsIn(file: unknown, origin: string): unknown {
+export function settingsInput(text: string, origin: string): unknown {
+  const file = parseText(text, origin);
   if (!isJsonObject(file) || !('context' in file || 'app' in file)) return file;
   const { context } = file;
   if (isJsonObject(context) && context.brandReports !== undefined) return context.brandReports;

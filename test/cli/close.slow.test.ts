@@ -131,4 +131,14 @@ describe('closed months on the command line', () => {
     expect((await run('close', MONTH, '--remove')).code).toBe(0);
     expect((await run('close')).stdout).toContain('No month is closed. To close one:');
   });
+
+  it('are not verified by a schema that is damaged or lacks their columns', async () => {
+    await anew();
+    await writeFile(join(lake, 'schema/orders.json'), '{');
+    const { stdout } = await run('verify');
+    expect(stdout).toContain('schema/orders.json: it is not JSON');
+    const restored = await run('verify', '--restore');
+    expect(restored.stdout).toContain(`rebuild order_list --brand acme --from ${FIRST}`);
+    for (const text of [stdout, restored.stdout]) expect(text).not.toContain('--remove');
+  });
 });

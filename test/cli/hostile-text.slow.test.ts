@@ -1,5 +1,5 @@
 /** Text from outside reaches the terminal through every output of every command, and never steers it. */
-import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { runCli, startCli } from './run-cli.ts';
@@ -40,9 +40,6 @@ beforeAll(async () => {
     join(folder, 'hostile.json'),
     JSON.stringify({ [HOSTILE]: HOSTILE, brands: { [HOSTILE]: {} } }),
   );
-  const settings = JSON.parse(await readFile(join(folder, 'settings.json'), 'utf8'));
-  settings.environments = { staging: {} };
-  await writeFile(join(folder, 'environments.json'), JSON.stringify(settings));
   await writeFile(join(folder, 'broken.json'), HOSTILE);
 });
 afterAll(() => sample.close());
@@ -100,10 +97,6 @@ describe('hostile text', () => {
     [
       'credentials that are not JSON',
       () => ['sync', ...ownSettings, '--credentials', join(sample.folder, 'broken.json'), '--brand', HOSTILE],
-    ],
-    [
-      'an environment',
-      () => ['status', '--environment', HOSTILE, '--settings', join(sample.folder, 'environments.json')],
     ],
     ['SQL that is wrong', () => query(`SELECT * FROM "${HOSTILE}"`)],
     ['SQL that cannot be parsed', () => query(`SELEKT '${HOSTILE.replaceAll(/[\r\n]/g, '')}'`)],

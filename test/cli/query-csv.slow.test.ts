@@ -55,6 +55,14 @@ describe('a CSV file becomes a table of texts', () => {
     ['a mark of UTF-8 before a quote', '\ufeff"a";"b"\n"1";"2"\n', A_B, 'columns: a, b'],
     ['line breaks in quotes', 'a,b\r\n"x\ny",2\r\n', [{ a: 'x\ny', b: '2' }], '1 row'],
     ['delimiters and quotes in quotes', 'a,b\n"x,""y""",2\n', [{ a: 'x,"y"', b: '2' }], "','"],
+    [
+      'another delimiter in quotes in each line',
+      'a,"b;c",d\n1,"2;3",4\n',
+      [{ a: '1', 'b;c': '2;3', d: '4' }],
+      "','",
+    ],
+    ['quotes inside cells', '5" a;6" b\n1;2\n', [{ '5" a': '1', '6" b': '2' }], "delimiter ';'"],
+    ['blank lines above the header', '\ufeff\n  \na,b\n1,2\n', A_B, '1 row of FILE'],
     ['one column', 'id\n1\n2\n', [{ id: '1' }, { id: '2' }], 'one column'],
     ['one column of decimal commas', 'id\n1,5\n2,50\n', [{ id: '1,5' }, { id: '2,50' }], 'one column'],
     ['one column in quotes', '"a;b"\n"1;2"\n', [{ 'a;b': '1;2' }], 'one column'],
@@ -171,6 +179,7 @@ describe('a file is refused by its kind, with the next step', () => {
     ['a line with fewer cells', 'a,b,c\n1,2,3\n4,5\n6,7,8\n', /line 3, does not fit .*3 Found: 2/],
     ['a line with more cells', 'a;b\n1;2\n3;4;5\n', /line 3, does not fit .*2 Found: 3/],
     ['a header with fewer cells', 'a,b\n1,2,3\n4,5,6\n', /line 2, does not fit/],
+    ['blank lines and a line with more cells', '\n\na,b\n1,2,3\n', /line 4, does not fit/],
     ['an open quote', 'a,b\n1,"x\n2,y\n', /line 2, does not fit .*unterminated quote/],
     ['a text after a quote', 'a,b\n1,"x"y\n2,y\n', /line 2, does not fit/],
     ['a quote after a backslash', 'a,b\n"x\\"y",2\n', /line 2, does not fit/],
@@ -190,6 +199,7 @@ describe('a file is refused by its kind, with the next step', () => {
     ['zstd', zstdCompressSync('a,b\n1,2\n'), /is compressed/],
     ['Parquet', 'PAR1....PAR1', /is Parquet/],
     ['JSON', ' [{"a":1}]', /is JSON/],
+    ['lists of JSON', '["a","b"]\n[1,2]\n', /is JSON/],
     ['lines of JSON', '{"a":1}\n{"a":2}\n', /is JSON/],
     ['HTML', '<html><table><tr><td>1</td></tr></table>', /is HTML/],
     ['PDF', '%PDF-1.7 ...', /is a PDF/],
@@ -233,9 +243,19 @@ describe('a file is refused by its kind, with the next step', () => {
     });
   });
 
-  it('a name that is a word of SQL', async () => {
+  it.each(['select', 'LEFT'])('the name %s, which is a word of SQL', async (name) => {
     const path = await file('a,b\n1,2\n');
-    expect((await run('--csv', `select=${path}`, 'SELECT 1')).stderr).toMatch(/word of SQL/);
+    expect((await run('--csv', `${name}=${path}`, 'SELECT 1')).stderr).toMatch(/word of SQL/);
+  });
+
+  it('a missing folder for temporary files', async () => {
+    const path = await file('a,b\n1,2\n');
+    const { TMPDIR } = process.env;
+    process.env.TMPDIR = place('nowhere');
+    const { code, stderr } = await run('--csv', `t=${path}`, 'FROM t');
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/nowhere cannot be written \(ENOENT\)/)]);
   });
 
   it('with a command that converts it', async () => {

@@ -132,6 +132,16 @@ describe('query --format', () => {
     expect(stdout).toBe(expected);
   });
 
+  it.each(['SELECT (1, 2)', "SELECT [(1, 'a')] AS a"])(
+    'loses no value of a row without names: %s',
+    async (sql) => {
+      expect(await run('--json', sql)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/have no names/),
+      });
+    },
+  );
+
   it('reads SQL from a pipe or a hyphen', () => {
     const piped = (...args: string[]) =>
       spawnSync(process.execPath, [LAUNCHER, 'query', '--lake', lake, '--json', ...args], {

@@ -214,6 +214,14 @@ describe('SQL that does anything else', () => {
     );
   });
 
+  it.each(['country=US', 'la*ke', 'l?ke', 'l[a]ke'])(
+    'reads no lake in %s, which is a partition or a pattern',
+    async (name) => {
+      lake = join(temporary.path, name, 'lake');
+      await expect(ask('FROM orders')).rejects.toMatchObject({ code: 'lake_folder' });
+    },
+  );
+
   it('reads no file in the folder that DuckDB would use for temporary files', async () => {
     await expect(ask("FROM read_text('.tmp/secret.txt')")).rejects.toThrow(/Permission Error/);
   });

@@ -2,7 +2,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { commands } from '../../cli/program.ts';
-import { dayOf } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { runCli, startCli } from './run-cli.ts';
@@ -14,7 +13,6 @@ const brand = {
   startDate: '2026-01-01',
   secretName: 'brand-reports/acme',
 };
-const today = dayOf(Date.now(), brand.timeZone);
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let settings: string;
 let credentials: string;
@@ -29,7 +27,6 @@ beforeAll(async () => {
   };
   settings = await file('settings.json', {
     brands: { acme: brand },
-    environments: { staging: { brands: { acme: { startDate: today } } } },
   });
   await file('typo.json', { brands: { acme: { ...brand, timezone: 'UTC' } } });
   credentials = await file('credentials.json', { acme: { bid: '1', token: 'tttt', secret: 'ssss' } });
@@ -71,13 +68,6 @@ it('--version prints the version of package.json, from any folder', async () => 
     stdout: `${version}\n`,
     stderr: '',
   });
-});
-
-it('--environment applies the settings of that environment', async () => {
-  const flags = ['--settings', settings, '--lake', lake, '--environment', 'staging'];
-  const { stdout } = await runCli(['status', '--json', ...flags]);
-  const days = [...stdout.matchAll(/"dt": ?"([\d-]+)"/g)].map(([, dt]) => dt);
-  expect(new Set(days)).toEqual(new Set([today]));
 });
 
 describe('wrong usage or settings', () => {

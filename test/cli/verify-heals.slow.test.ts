@@ -293,6 +293,22 @@ describe('the command that verify prints', () => {
     expect([await findings(), said]).toEqual([{ code: 0, found: [] }, said]);
   });
 
+  it('finishes an erasure that has died', async () => {
+    copyLake();
+    const [path, bytes] = [link(), readFileSync(link())];
+    const range = ['--brand', 'acme', '--from', day, '--to', day];
+    const erasing = ['erase', 'orders', ...range, '--yes', '--lake', lake];
+    expect(await runCli(erasing)).toMatchObject({ code: 0 });
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, bytes);
+    const { found } = await findings();
+    expect(found.map(({ advice }) => advice)).toEqual([
+      expect.stringMatching(`^npx brand-reports erase order_list ${range.join(' ')} `),
+    ]);
+    await shell(`${found[0]?.advice} --yes`);
+    expect(await findings()).toEqual({ code: 0, found: [] });
+  });
+
   it('removes a link to a folder, and no file in that folder', async () => {
     copyLake();
     mkdirSync(join(elsewhere, 'dt=2020-01-01'), { recursive: true });

@@ -38,7 +38,7 @@ function settingsWith(value: unknown): object | undefined {
     return { ...value, brands: Object.fromEntries(brands) };
   }
   const acme = (own: object) => ({ brands: { acme: { ...BRAND, ...own } } });
-  if (isAllOf(['deployment', 'environments', 'events', 'catalogs', 'requestsPerSecond', 'pagesInFlight']))
+  if (isAllOf(['deployment', 'events', 'catalogs', 'requestsPerSecond', 'pagesInFlight']))
     return { ...acme({}), ...value };
   if (isAllOf(Object.keys(reports))) return acme({ reports: value });
   return isAllOf([...Object.keys(BRAND), 'reports', 'secretName']) ? acme(value) : undefined;

@@ -24,8 +24,6 @@ export async function startGlueServer(database: string, { access }: { access?: A
   const tables = new Map<string, StoredTable>();
   /** Of the database beside it. */
   const icebergTables = new Map<string, StoredTable>();
-  /** Of the database. */
-  const parameters = new Map<string, string>();
   const faults: {
     /** Every call is refused with this message. */
     deny?: string;
@@ -53,10 +51,6 @@ export async function startGlueServer(database: string, { access }: { access?: A
   }
 
   const operations: Parameters<typeof startAwsJsonServer>[0] = {
-    GetDatabase: ({ Name }) => {
-      tablesIn({ DatabaseName: Name ?? null });
-      return { Database: { Name: database, Parameters: Object.fromEntries(parameters) } };
-    },
     GetTable: (input) => {
       const { table, version } = tableOf(input, input.Name);
       return { Table: { ...table, DatabaseName: input.DatabaseName ?? null, VersionId: String(version) } };
@@ -124,7 +118,6 @@ export async function startGlueServer(database: string, { access }: { access?: A
     ...server,
     tables,
     icebergTables,
-    parameters,
     faults,
     client: new GlueClient(awsTestOptions(server.url)),
   };
@@ -133,10 +126,9 @@ export async function startGlueServer(database: string, { access }: { access?: A
 /** Glue requires permission for every action on a table also on the catalog and on the database. */
 export function neededInGlue(operation: string, input: JsonObject): Needed {
   const { Name } = isJsonObject(input.TableInput) ? input.TableInput : input;
-  const isOfDatabase = operation === 'GetDatabase';
-  const database = stringOf(isOfDatabase ? Name : input.DatabaseName);
+  const database = stringOf(input.DatabaseName);
   const table = `table/${database}/${stringOf(input.TableName ?? Name)}`;
-  const resources = ['catalog', `database/${database}`, ...(isOfDatabase ? [] : [table])];
+  const resources = ['catalog', `database/${database}`, table];
   return {
     action: `glue:${operation}`,
     resources: resources.map((resource) => `arn:aws:glue:${PLACE}:${resource}`),

@@ -62,8 +62,6 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   const uploads = new Map<string, Map<number, Buffer>>();
   /** The versions of objects in a versioned bucket, the newest first; a version without a size is a delete marker. */
   const noncurrent = new Map<string, { key: string; bytes?: number; body?: Buffer }>();
-  /** Of the bucket. */
-  const tags = new Map<string, string>();
   /** `PUT key`, or `PUT key?uploads` with the names of the query. */
   const requests: string[] = [];
   /** The expected owner of the bucket in each request; `undefined` without an expected owner. */
@@ -108,7 +106,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
   }
 
   function allows({ accessKey, key, headers }: Call, action: string, named = key): boolean {
-    const isOfBucket = ['s3:ListBucket', 's3:ListBucketVersions', 's3:GetBucketTagging'].includes(action);
+    const isOfBucket = ['s3:ListBucket', 's3:ListBucketVersions'].includes(action);
     const resource = isOfBucket ? bucket : `${bucket}/${named}`;
     const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
     return access(accessKey, action, `arn:aws:s3:::${resource}`, {
@@ -119,7 +117,6 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
 
   function perform(call: Call): Answer {
     const { method, key, query } = call;
-    if (method === 'GET' && query.has('tagging')) return tagging();
     if (method === 'GET' && query.has('versions')) return listVersions(query);
     if (method === 'GET' && key === '') return list(query);
     if (method === 'GET' || method === 'HEAD') return read(call);
@@ -171,12 +168,6 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
       ...(contentType !== undefined && { contentType }),
     });
     return etag;
-  }
-
-  function tagging(): Answer {
-    if (tags.size === 0) return fault(404, 'NoSuchTagSet');
-    const set = [...tags].map(([name, value]) => `<Tag><Key>${name}</Key><Value>${value}</Value></Tag>`);
-    return xml('Tagging', `<TagSet>${set.join('')}</TagSet>`);
   }
 
   function list(query: URLSearchParams): Answer {
@@ -269,7 +260,7 @@ export async function startS3Server({ bucket = 'lake', pageSize = 3, access = ()
 
   const server = await startHttpServer(respond);
   const client = new S3Client(awsTestOptions(server.url));
-  return { ...server, bucket, client, objects, noncurrent, uploads, tags, requests, namedOwners, faults };
+  return { ...server, bucket, client, objects, noncurrent, uploads, requests, namedOwners, faults };
 }
 
 /** Of every version that is not current. */
@@ -281,7 +272,6 @@ function ownerIn({ headers }: Call): string | undefined {
 
 /** The actions that must be allowed; deletion of several keys is judged key by key. */
 function neededBy({ method, key, query, headers }: Call): string[] {
-  if (method === 'GET' && query.has('tagging')) return ['s3:GetBucketTagging'];
   if (method === 'GET' && query.has('versions')) return ['s3:ListBucketVersions'];
   if (method === 'GET' && key === '') return ['s3:ListBucket'];
   if (query.has('versionId')) return ['s3:GetObjectVersion'];

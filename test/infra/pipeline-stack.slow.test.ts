@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { parseSyncEvent } from '../../functions/sync-event.ts';
 import * as paths from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -122,20 +122,6 @@ describe('the policy of analysts', () => {
     deployed({ analystRoles: ['Analysts', 'Finance'] }).hasResourceProperties('AWS::IAM::ManagedPolicy', {
       Roles: ['Analysts', 'Finance'],
     });
-  });
-});
-
-describe('reserved instances', () => {
-  it('are announced with the required quota', () => {
-    const warnings = (deployment: object) =>
-      Annotations.fromStack(stackOf({ brands: { acme: ACME }, deployment })).findWarning(
-        '*',
-        Match.anyValue(),
-      );
-    expect(warnings({})).toEqual([]);
-    expect(JSON.stringify(warnings({ reservedConcurrency: 2 }))).toMatch(
-      /reserves 2 instances.*Concurrent executions.*is 102 or more. New accounts have 10/,
-    );
   });
 });
 
@@ -360,8 +346,8 @@ describe('Athena', () => {
   });
 });
 
-describe('an environment', () => {
-  it('has its own names, so that it can share an account with other environments', () => {
+describe('a stack with another name', () => {
+  it('has its own names, so that it can share an account with other stacks', () => {
     const staging = Template.fromStack(stackOf({ brands: { acme: ACME } }, { name: 'BrandReports-staging' }));
     const named = (synthesised: Template) =>
       [

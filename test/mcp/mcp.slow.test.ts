@@ -405,6 +405,18 @@ describe('the server and its query end', () => {
     expect(performance.now() - endedMs).toBeLessThan(5000);
   });
 
+  it('R14: a call leaves no memory to the next one', async () => {
+    const folder = join(temporary.path, `large-${newId()}`);
+    await mkdir(folder);
+    const server = await connect('--lake', folder);
+    await call('sql', { sql: 'SELECT 1' }, server);
+    expect(running(folder)).toHaveLength(2);
+    await call('sql', { sql: 'SELECT list(i) FROM range(8000000) t(i)' }, server);
+    expect(running(folder)).toHaveLength(1);
+    expect((await call('sql', { sql: 'SELECT 1' }, server)).isError).toBe(false);
+    await server.close();
+  });
+
   /** The processes whose command line names this folder, with their seconds of CPU. */
   function running(folder: string): number[] {
     const { stdout } = spawnSync('ps', ['-eo', 'times=,args='], { encoding: 'utf8' });

@@ -6,7 +6,14 @@ import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
 import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import { type ReportName, restate } from '../../sample/brand.ts';
-import { closeKey, damagedCopyKey, ledgerKey, reportStateKey, versionKey } from '../../shared/lake/paths.ts';
+import {
+  closeKey,
+  damagedCopyKey,
+  ledgerKey,
+  reportStateKey,
+  schemaKey,
+  versionKey,
+} from '../../shared/lake/paths.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { parseClose } from '../../shared/lake/documents/close.ts';
@@ -457,4 +464,36 @@ it('the day that is already open in the east is erased too, also for a brand tha
   expect((await erase(optionsOf(lake, { settings: undefined }))).status).toBe('complete');
   for (const [, entry] of await ledgerEntries(lake, 'order_list'))
     expect(Object.keys(entry)).toEqual(['erasedAt']);
+});
+
+/** Damages a document without the knowledge of the store. */
+function damage({ store }: SampleLake, key: string): void {
+  const object = store.objects.get(key) ?? fail();
+  store.objects.set(key, { ...object, body: Buffer.from('{'), etag: `${object.etag}-damaged` });
+}
+
+it('erased days stay erased if the report state and a ledger are damaged at once', async () => {
+  const lake = sample.emptyLake();
+  const scope = { reports: ORDERS };
+  await sync(lake, { scope });
+  expect((await erase(optionsOf(lake, { only: ORDERS, from, to }))).status).toBe('complete');
+  for (const key of [reportStateKey('order_list', BRAND), ledgerKey('order_list', BRAND, MONTH)])
+    damage(lake, key);
+  const restored = await restoreAll(lake);
+  expect(restored.map(({ outcome }) => outcome)).toEqual(['restored', 'restored']);
+  lake.service.requests.splice(0);
+  lake.nowMs += HOUR_MS;
+  expect((await sync(lake, { scope })).status).toBe('complete');
+  const read = requestedDays(lake);
+  expect(read).toContain(FIRST);
+  expect(read.filter((day) => from <= day && day <= to)).toEqual([]);
+});
+
+it('an erasure that cannot write a table anew, because its schema is damaged, erases nothing', async () => {
+  const lake = sample.emptyLake();
+  await sync(lake, { scope: { reports: ORDERS } });
+  damage(lake, schemaKey('orders'));
+  const before = new Map(lake.store.objects);
+  await expect(erase(optionsOf(lake, { from, to }))).rejects.toMatchObject({ code: 'damaged_document' });
+  expect(new Map(lake.store.objects)).toEqual(before);
 });

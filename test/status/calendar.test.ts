@@ -358,11 +358,6 @@ describe('the suggested action', () => {
     expect(plain(markup).replace(/&#39;/g, "'")).toContain(`--lake ${words}`);
   });
 
-  it('on the command line has the flag of the environment', () => {
-    const controls = commandControls({ lake: './lake', settings: 'cdk.json', environment: 'staging' });
-    expect(plain(drawn(failing('auth'), controls))).toContain('--settings cdk.json --environment staging');
-  });
-
   it('lists the days as ranges, and the message of a failure once for all its days', () => {
     const days = {
       '2026-10-05': 'failed',

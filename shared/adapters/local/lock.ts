@@ -26,7 +26,9 @@ interface HeldLock {
  */
 export function tryLock(root: string, path: string): HeldLock | undefined {
   try {
-    statInLake(root, path);
+    // A planted hard link to a database, with a planted journal, would make SQLite write into that database.
+    const contents = statInLake(root, path)?.size ?? 0;
+    if (contents > 0) throw unlockable(path, new Error(`it contains ${contents} bytes`));
     mkdirSync(dirname(path), { recursive: true });
     return begin(path);
   } catch (error) {
@@ -92,6 +94,10 @@ function lockError(error: unknown, path: string): unknown {
   if (fieldOf(error, 'errcode') === undefined) return diskError(error, folder);
   const cause = whyNotWritable(folder);
   if (cause !== undefined) return diskError(cause, folder);
+  return unlockable(path, error);
+}
+
+function unlockable(path: string, error: unknown): BrandReportsError {
   return new BrandReportsError(
     'config',
     'lake_unlockable',

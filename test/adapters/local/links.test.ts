@@ -1,7 +1,9 @@
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
+  linkSync,
   lutimesSync,
   mkdirSync,
   readFileSync,
@@ -180,6 +182,25 @@ describe('R13: the temporary files of a lake', () => {
     chownSync(old(join(lake, '.tmp', name)), 4242, 4242);
     await put();
     expect(readdirSync(join(lake, '.tmp'))).toEqual([name]);
+  });
+});
+
+describe('R13: the lock of a lake', () => {
+  it('is no hard link to a database, into which SQLite would write a planted journal', async () => {
+    const file = join(docs, 'app.db');
+    const database = new DatabaseSync(file);
+    database.exec("CREATE TABLE t (a); INSERT INTO t VALUES ('planted')");
+    copyFileSync(file, join(docs, 'planted.db'));
+    database.exec("UPDATE t SET a = 'precious'");
+    database.close();
+    const planted = new DatabaseSync(join(docs, 'planted.db'));
+    planted.exec('PRAGMA cache_size = 1; BEGIN; CREATE TABLE z AS SELECT hex(randomblob(30000))');
+    copyFileSync(join(docs, 'planted.db-journal'), join(lake, '.lock-journal'));
+    planted.close();
+    linkSync(file, join(lake, '.lock'));
+    const before = readFileSync(file);
+    await expect(openLocalStore(lake).delete([KEY])).rejects.toMatchObject({ code: 'lake_unlockable' });
+    expect(readFileSync(file)).toEqual(before);
   });
 });
 
