@@ -28,7 +28,7 @@ const layers = [
   ['exact-values', 'records'],
   ['kernel'],
   ['command-line'],
-  ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word', 'exact-number'],
+  ['json', 'days', 'errors', 'concurrency', 'backoff', 'shell-word', 'exact-number', 'program-version'],
   ['error-codes'],
 ];
 

@@ -10,9 +10,8 @@
  */
 import { ACME } from '../test/infra/stack.ts';
 import { deployed } from './cost/deployed.ts';
-import { instancesFor } from './cost/instances.ts';
 import { type Price, prices } from './cost/prices.ts';
-import { ASSUMED, brandNames, settingsOf, steadyDay } from './cost/steady-day.ts';
+import { ASSUMED, steadyDay } from './cost/steady-day.ts';
 import type { WatcherRun } from './cost/watcher.ts';
 
 const DAYS_PER_MONTH = 365 / 12;
@@ -31,13 +30,12 @@ const GETS_PER_OBJECT = 3;
 /** The assumed queries of people: this many a day, each over a month of one report. */
 const QUERIES_PER_DAY = 10;
 const PARTITIONS_PER_QUERY = 30;
-/** Quotas of Lambda: of new accounts, and of other accounts. */
-const QUOTAS = [10, 1000];
 /** The maximum number of requests that the SDK sends at the same time. */
 const SOCKETS = 50;
-/** `CONCURRENCY` of shared/catalog/rebuild.ts. */
-const REBUILD_WIDTH = 8;
-const REBUILD_SECONDS = 13 * 60;
+/** `CONCURRENCY` of shared/catalog/update.ts. */
+const UPDATE_WIDTH = 8;
+/** What one run of the watcher leaves for the catalog, in minutes. */
+const UPDATE_MINUTES = 3;
 
 interface Item {
   name: string;
@@ -76,16 +74,22 @@ function watcherRunOf(brands: number) {
   return { gets, writesAndLists, pageMb: at(({ pageMb }) => pageMb), seconds };
 }
 
+/** A run of so many brands: they are read side by side, so their waiting overlaps and their CPU adds up. */
+function secondsOfRun(brands: number): number {
+  return (day.seconds + (brands - 1) * day.cpuSeconds) / day.runs;
+}
+
 /** The usage of a deployment of so many brands, each like the simulated brand. */
 function items(brands: number): Item[] {
   const [one, many] = [watcherRunOf(1), watcherRunOf(brands)];
-  /** Runs once for each brand; the watcher runs once for all brands. */
+  /** The requests of a run grow with the brands, those of the watcher less. */
   const requests = (
     names: RegExp,
     ofWatcherRun: (watcherRun: Pick<WatcherRun, 'gets' | 'writesAndLists'>) => number,
   ) => (calls(names) - HOURS * ofWatcherRun(one)) * brands + HOURS * ofWatcherRun(many);
-  const starts = day.runs * brands + day.watcherRuns;
-  const seconds = day.seconds * brands + (brands === 1 ? day.watcherSeconds : HOURS * many.seconds);
+  const starts = day.runs + day.watcherRuns;
+  const seconds =
+    day.runs * secondsOfRun(brands) + (brands === 1 ? day.watcherSeconds : HOURS * many.seconds);
   return [
     { name: 'Lambda, starts', perDay: starts, price: prices.lambdaStart },
     { name: 'Lambda, time × memory', perDay: (seconds * memoryMb) / MB_PER_GB, price: prices.lambdaGbSecond },
@@ -219,18 +223,9 @@ function billOfMany(): string {
   return table([...heads, 'USD per month', 'after the free tier', 'for each brand'], rows, []);
 }
 
-function instances(): string {
-  const rows = BRANDS.map((brands) => {
-    const { average, worst, longestWait } = instancesFor(settingsOf(brandNames(brands)), day.runsOfDay);
-    return [
-      ...[rounded(brands), rounded(brands * REPORTS), average.toFixed(2), rounded(worst)],
-      ...QUOTAS.map((quota) =>
-        worst <= quota ? 'yes' : `starts wait up to ${rounded(Math.ceil(longestWait(quota)))} s`,
-      ),
-    ];
-  });
-  const heads = ['brands', 'starts an hour', 'instances on average', 'at the worst moment'];
-  return table([...heads, ...QUOTAS.map((quota) => `a quota of ${rounded(quota)} suffices`)], rows, [4, 5]);
+function runs(): string {
+  const rows = BRANDS.map((brands) => [rounded(brands), rounded(secondsOfRun(brands), 2)]);
+  return table(['brands', 'seconds of an hourly run'], rows, []);
 }
 
 function watcherRuns(): string {
@@ -278,10 +273,9 @@ function queries(): string {
 const all = items(1);
 const { initSeconds, requestSeconds, awsCallSeconds, cpuSeconds } = ASSUMED;
 const many = BRANDS.at(-1) ?? 1;
-const ofMany = instancesFor(settingsOf(brandNames(many)), day.runsOfDay);
 const ledgers = many * REPORTS * 36;
-const rebuildRequests = (day.rebuildRequests / day.months) * ledgers;
-const rebuildMinutes = (rebuildRequests * awsCallSeconds) / REBUILD_WIDTH / 60;
+const updateRequests = (day.updateRequests / day.months) * ledgers;
+const updateMinutes = (updateRequests * awsCallSeconds) / UPDATE_WIDTH / 60;
 
 console.log(`# Costs
 
@@ -312,38 +306,29 @@ ${billOfMany()}
 
 One metric, four alarms and the queries are fixed. Everything else grows with the brands and their data.
 
-## Instances of Lambda
+## The time of a run
 
-The starts of all reports of all brands are spread over the minutes of the hour. The table uses the seconds that each run of the day took,
-with all brands in one time zone and every start at the second zero of its minute:
+One run reads all brands side by side: their waiting overlaps, and their CPU adds up. An hourly run takes on average:
 
-${instances()}
+${runs()}
 
-An event that finds no instance waits, and Lambda retries it with pauses of up to 5 minutes. After 15 minutes (900 s) it goes to the
-queue of failed events. The runs of a report are spread over the whole hour, and so are the runs of a brand.
-
-${rounded(many)} brands use ${ofMany.average.toFixed(1)} instances on average. Backfills, runs by hand and everything else in the account come on top. If the quota is too small:
-
-- Request a higher quota in Service Quotas ("Concurrent executions").
-- Set a longer \`schedule\`. For example, \`rate(6 hours)\` divides the starts by six.
-
-\`reservedConcurrency\` keeps instances free for each report, and is also its maximum. AWS requires 100 unreserved instances, so it needs a
-quota of more than 100.
+A run has 13 minutes. What they do not suffice for is left to the next start, which begins with other brands. Backfills and runs by hand
+use further instances of the same function. \`reservedConcurrency\` keeps instances free for it, and is also its maximum; AWS requires 100
+unreserved instances, so it needs a quota of more than 100.
 
 ## Limits of many brands
 
-- **The template** has the same size for any number of brands, because the function \`rebuild-catalog\` creates their schedules, in one group
-  for each report. ${rounded(many)} brands have ${rounded(many * REPORTS)} schedules; an account may have 10,000,000. Creating them takes ${rounded((many * REPORTS) / 250, 2)} s in a region that
-  allows 250 calls a second, and longer in others.
+- **The template** has the same size for any number of brands: one schedule starts the runs of all brands, and the settings are a file
+  in the code of the functions.
 - **The watcher** may take 5 minutes. The table shows a watcher run over the simulated brand under so many names. It is measured up to
   ${MEASURED_WATCHER_RUNS[1]} brands, and beyond that each further brand adds the same:
 
 ${watcherRuns()}
 
   A page of tens of MB is slow in a browser. The messages and the table \`coverage\` have the same facts.
-- **A rebuild of the catalog** stops after 13 minutes, and the runs of the reports publish what it left. ${rounded(many)} brands with three years
-  have ${rounded(ledgers)} ledgers. About ${rounded(rebuildRequests, 2)} requests take ${rounded(rebuildMinutes, 2)} minutes, ${REBUILD_WIDTH} at a time: ${rebuildMinutes * 60 <= REBUILD_SECONDS ? 'they fit' : 'they do not fit, and such a rebuild is "incomplete"'}. It creates the
-  schedules in any case.
+- **An update of the whole catalog**, after an upgrade, takes several runs of the watcher. ${rounded(many)} brands with three years have
+  ${rounded(ledgers)} ledgers. About ${rounded(updateRequests, 2)} requests take ${rounded(updateMinutes, 2)} minutes, ${UPDATE_WIDTH} at a time, so ${rounded(Math.ceil(updateMinutes / UPDATE_MINUTES))} runs. The catalog of a brand is up to date as soon
+  as its turn is over.
 
 ## Cost drivers
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
@@ -8,47 +10,53 @@ import { tuneHeap } from '../shared/adapters/heap.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
 import { BrandReportsError } from '../shared/errors.ts';
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
-import type { EventSink } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
+import { SETTINGS_FILE, settingsOfText } from '../shared/settings/settings-file.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { deployedSettings } from './deployed-settings.ts';
 
 /**
- * Creates what a function that runs reports needs, from its environment variables and the settings of the deployment.
- * Handlers call it at import, so that warm starts reuse its clients. They call the returned function at each
- * invocation, because a deployment that changes only settings does not restart functions.
- * @param events missing for a function that sends no events
- * @throws BrandReportsError `config` if one of the variables is missing or wrong
+ * Creates what both functions need, from their environment variables and the settings beside their code. Handlers call
+ * it at import, so that warm starts reuse its clients.
+ * @throws BrandReportsError `config` if a variable or the settings are missing or wrong
  */
-export function createFunctionContext(events?: EventSink) {
+export function createFunctionContext() {
   tuneHeap();
-  const lake = openS3Lake(environment('LAKE_URL'), environment('LAKE_OWNER'), environment('DATABASE'));
-  const client = new SecretsManagerClient(awsClientOptions);
-  const readSettings = deployedSettings(lake.store);
-  /**
-   * @param given settings to use instead of the deployed ones
-   * @throws BrandReportsError `config` if the deployed settings cannot be used
-   */
-  return async (given?: Settings) => {
-    const settings = given ?? (await readSettings());
-    return {
-      settings,
-      reports,
-      lake,
-      credentials: secretsOf(settings, { needsBaseUrl: true, client }),
-      send: sendRequest,
-      log,
-      random: Math.random,
-      newId: randomUUID,
-      adoption: { by: 'functions' as const },
-      ...(events && { events }),
-    };
+  const [url, owner] = [environment('LAKE_URL'), environment('LAKE_OWNER')];
+  return {
+    settings: deployedSettings(),
+    reports,
+    lake: openS3Lake(url, owner, environment('DATABASE'), environment('PROGRAM_VERSION')),
+    events: eventBus(environment('EVENT_BUS_ARN'), url, owner),
+    log,
+    random: Math.random,
+    newId: randomUUID,
+    adoption: { by: 'functions' as const },
   };
 }
 
-/** The bus that the stack sends events to. */
-export function eventReceiver(): EventSink {
-  return eventBus(environment('EVENT_BUS_ARN'), environment('LAKE_URL'), environment('LAKE_OWNER'));
+/** What a function that sends requests to the service needs in addition. */
+export function serviceAccess(settings: Settings) {
+  const client = new SecretsManagerClient(awsClientOptions);
+  return { credentials: secretsOf(settings, { needsBaseUrl: true, client }), send: sendRequest };
+}
+
+function deployedSettings(): Settings {
+  const path = join(environment('LAMBDA_TASK_ROOT'), SETTINGS_FILE);
+  const settings = settingsOfText(textOf(path));
+  if (settings) return settings;
+  throw new BrandReportsError(
+    'config',
+    'deployed_settings',
+    `${path} does not exist or contains no settings. The deployment puts it beside the function's code: deploy again.`,
+  );
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 export function environment(name: string): string {

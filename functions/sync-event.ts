@@ -1,38 +1,44 @@
 import * as z from 'zod/mini';
-import { isDay, isInstant } from '../shared/days.ts';
-import { bool, number, object, oneOf, parseInput, text } from '../shared/validation/input.ts';
+import { isDay } from '../shared/days.ts';
+import type { ReportRegistry } from '../shared/reports/definition.ts';
+import type { Settings } from '../shared/settings/settings.ts';
+import { bool, object, oneOf, parseInput, text } from '../shared/validation/input.ts';
+
+type Enabled = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Parses the event of a schedule or a person: `{}` means all brands.
- * @param brands the brands that have the report enabled
+ * Parses the event of the schedule, the state machine or a person: `{}` means the due days of all brands.
+ * @returns the event, with the names of reports instead of names of tables
  * @throws BrandReportsError `config` with a line for every problem
  */
-export function parseSyncEvent(event: unknown, brands: readonly string[]) {
+export function parseSyncEvent(event: unknown, { brands }: Settings, reports: ReportRegistry) {
+  const enabled: Enabled = Object.fromEntries(
+    Object.entries(brands).map(([brand, own]) => [
+      brand,
+      Object.keys(own.reports).filter((name) => own.reports[name]?.enabled),
+    ]),
+  );
   const isRebuild = typeof event === 'object' && event !== null && 'rebuild' in event;
   return isRebuild
-    ? parseInput(rebuildSchema(brands), event, 'event', 'the event')
-    : parseInput(syncSchema(brands), event, 'event', 'the event');
+    ? parseInput(rebuildSchema(enabled, reports), event, 'event', 'the event')
+    : parseInput(syncSchema(enabled, reports), event, 'event', 'the event');
 }
 
-export const day = () => text('a day, YYYY-MM-DD', isDay);
-
-function syncSchema(brands: readonly string[]) {
+function syncSchema(enabled: Enabled, reports: ReportRegistry) {
   return object({
-    brand: z.optional(oneOf(...brands)),
+    brand: z.optional(oneOf(...Object.keys(enabled))),
+    reports: z.optional(reportsSchema(enabled, reports)),
     /** With `to`: read these days, `YYYY-MM-DD`, whether they are due or not. */
     from: z.optional(day()),
     to: z.optional(day()),
     /** Whether a reading with fewer records may replace records that can no longer change. */
     acceptFewer: z.optional(bool()),
-    rebuild: z.optional(z.never()),
     /** Checks only credentials, clock and the first page; writes nothing. */
     check: z.optional(bool()),
-    /** Overrides the current time: ISO 8601 with a zone. */
-    now: z.optional(text('an instant such as 2026-01-31T06:00:00Z', isInstant)),
-    /** The maximum that this run may use of the brand's request rate. */
-    requestsPerSecond: z.optional(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000')),
+    rebuild: z.optional(z.never()),
   }).check(({ value, issues }) => {
     refuseBackwards(value, issues);
+    refuseDisabled(value, enabled, issues);
     const { acceptFewer, from, to } = value;
     const message = 'true only together with "from" or "to"';
     if (acceptFewer && from === undefined && to === undefined)
@@ -41,16 +47,49 @@ function syncSchema(brands: readonly string[]) {
 }
 
 /** The days to rebuild from their raw records. */
-function rebuildSchema(brands: readonly string[]) {
+function rebuildSchema(enabled: Enabled, reports: ReportRegistry) {
   return object({
     rebuild: z.literal(true, { error: 'true' }),
-    brand: oneOf(...brands),
+    brand: oneOf(...Object.keys(enabled)),
+    reports: z.optional(reportsSchema(enabled, reports)),
     from: day(),
     to: day(),
-  }).check(({ value, issues }) => refuseBackwards(value, issues));
+  }).check(({ value, issues }) => {
+    refuseBackwards(value, issues);
+    refuseDisabled(value, enabled, issues);
+  });
 }
 
-export function refuseBackwards(
+function day() {
+  return text('a day, YYYY-MM-DD', isDay);
+}
+
+/** Reports that a brand has enabled, each by its name or the name of its table. */
+function reportsSchema(enabled: Enabled, reports: ReportRegistry) {
+  const names = [...new Set(Object.values(enabled).flat())];
+  const byTable = new Map(Object.values(reports).map(({ name, table }) => [table, name]));
+  const tables = [...byTable].flatMap(([table, name]) => (names.includes(name) ? [table] : []));
+  const error = 'a list of reports, at least one';
+  return z.pipe(
+    z.array(oneOf(...new Set([...names, ...tables])), { error }).check(z.minLength(1, { error })),
+    z.transform((given) => [...new Set(given.map((name) => byTable.get(name) ?? name))]),
+  );
+}
+
+/** Refuses reports that the brand has not enabled: a run of nothing would look complete. */
+function refuseDisabled(
+  { brand, reports }: { brand?: string | undefined; reports?: readonly string[] | undefined },
+  enabled: Enabled,
+  issues: z.core.$ZodRawIssue[],
+): void {
+  if (brand === undefined || reports === undefined) return;
+  const own = enabled[brand] ?? [];
+  const message = own.join(', ');
+  for (const [place, name] of reports.entries())
+    if (!own.includes(name)) issues.push({ code: 'custom', path: ['reports', place], input: name, message });
+}
+
+function refuseBackwards(
   { from, to }: { from?: string | undefined; to?: string | undefined },
   issues: z.core.$ZodRawIssue[],
 ): void {

@@ -11,7 +11,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 
-/** One kind of alarm. In its texts `<name>` is a placeholder: the names of the two queues and of the watcher's function. */
+/** One kind of alarm. In its texts `<name>` is a placeholder: the names of the two queues and of the function `watch`. */
 export interface AlarmRow {
   id: string;
   meaning: string;
@@ -51,7 +51,7 @@ export const ALARMS: readonly AlarmRow[] = [
       `For ${HOURS_OF_PROBLEMS} hours the watcher has found problems, which its message lists, or no watcher run has ` +
       'ended: then nobody watches the pipeline.',
     action:
-      'Follow the last message. If there is no message, test the function <calendar> with the event {}, and read ' +
+      'Follow the last message. If there is no message, test the function <watch> with the event {}, and read ' +
       'the error in its log.',
     notifiesEnd: true,
     condition: ({ problems }, { schedules }) => {
@@ -86,8 +86,8 @@ export const ALARMS: readonly AlarmRow[] = [
     id: 'backfill-failed',
     meaning: 'A backfill ended, and some of its brands are not complete.',
     action:
-      'Read the cause of the execution, which lists these brands with the reasons, and fix them; then start a new ' +
-      'execution with the same input.',
+      'Read the cause of the execution, which names these brands. Test the function sync with each brand: its result has ' +
+      'the reason. Fix it, then start a new execution with the same input.',
     condition: ({ stateMachine }) => ({
       metric: stateMachine.metricFailed({ statistic: Stats.SUM, period: Duration.minutes(5) }),
       evaluationPeriods: 1,

@@ -22,7 +22,7 @@ export class Alarms extends Construct {
     const names = {
       undelivered: undelivered.queueName,
       failed: failed.queueName,
-      calendar: `${name}-calendar`,
+      watch: `${name}-watch`,
     };
     for (const row of ALARMS) {
       const condition = row.condition(observed, deployment);

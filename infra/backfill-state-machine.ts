@@ -1,8 +1,8 @@
 /*
- * A state machine reads years of history. Without it, a backfill would occupy a laptop for days or make the scheduled
- * functions late. A person starts an execution with {"brands", "reports", "from", "to"}; the function checks the input
- * and lists the brands, and a map runs the function for each brand until the brand is complete. A brand that fails does
- * not stop the others; the execution fails at its end, with the reasons. shared/operations/backfill.ts has the rules.
+ * A state machine repeats the function `sync` until each brand is complete. Without it, years of history would take days
+ * of scheduled runs. The input of an execution is an event of `sync`, which reads all brands once and lists them; then
+ * each brand is read by itself. A brand that cannot be completed does not stop the others; the execution then fails at its
+ * end and names it.
  */
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -27,42 +27,34 @@ import {
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
-import type { ReportDefinition } from '../shared/reports/definition.ts';
+import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { consoleLink } from './console-link.ts';
 import { customerKey } from './grants.ts';
 import { instanceName } from './instance-name.ts';
 import { output } from './output.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
-import type { PipelineParts } from './pipeline-parts.ts';
-import { ReadingFunction } from './report-function.ts';
-
-export interface BackfillStateMachineProps extends PipelineParts {
-  /** The reports that a brand has enabled. */
-  reports: readonly ReportDefinition[];
-}
 
 /** The part of the names of map runs that follows the name of the state machine. */
 export const MAP_LABEL = 'Brands';
 
-/** Leaves most of a small account's instances to the scheduled functions. */
-const BRANDS_AT_ONCE = 2;
+/** A brand fails after so many consecutive runs that read no day to its end. */
+const MAX_STALLED_RUNS = 60;
 
-/** The state machine of the backfill and the function that does its steps. */
+export interface BackfillProps {
+  deployment: DeploymentSettings;
+  /** The function that it repeats. */
+  sync: PipelineFunction;
+}
+
+/** The state machine of the backfill. */
 export class BackfillStateMachine extends Construct {
-  readonly worker: PipelineFunction;
   readonly stateMachine: StateMachine;
   readonly logGroup: ILogGroup;
 
-  constructor(scope: Construct, id: string, props: BackfillStateMachineProps) {
+  constructor(scope: Construct, id: string, { deployment, sync }: BackfillProps) {
     super(scope, id);
-    const { logRetentionDays, lakeKeyArn } = props.settings.deployment;
+    const { logRetentionDays, lakeKeyArn } = deployment;
     const stateMachineName = `${instanceName(this)}-backfill`;
-    this.worker = new ReadingFunction(this, 'Worker', {
-      ...props,
-      name: 'backfill',
-      description: `Does the steps of the state machine ${stateMachineName}: start the state machine, not this function`,
-      handler: 'backfill',
-    });
     this.logGroup = new LogGroup(this, 'Logs', {
       // Log groups under this prefix do not count against the size limit of the account's log resource policy.
       logGroupName: `/aws/vendedlogs/states/${stateMachineName}`,
@@ -72,66 +64,94 @@ export class BackfillStateMachine extends Construct {
     });
     this.stateMachine = new StateMachine(this, 'StateMachine', {
       stateMachineName,
-      comment: 'Reads a range of days of brands again',
-      definitionBody: DefinitionBody.fromChainable(this.definition()),
+      comment: 'Repeats sync until each brand is complete',
+      definitionBody: DefinitionBody.fromChainable(this.definition(sync, deployment.brandsAtOnce)),
       logs: { destination: this.logGroup, level: LogLevel.ALL },
     });
     output(this, 'Backfill', {
       value: consoleLink(this, 'states', `/statemachines/view/${this.stateMachine.stateMachineArn}`),
-      description: 'Start a backfill here. Input: {"brands", "reports", "from", "to"}, all optional',
+      description:
+        'Start a backfill here. The input is an event of sync: {"brand", "reports", "from", "to"}, all optional',
     });
   }
 
-  private definition(): IChainable {
-    const failed = new Fail(this, 'BackfillFailed', {
-      errorPath: '$.failure.error',
-      causePath: '$.failure.cause',
-    });
-    const unlessFailed = (id: string, next: IChainable) =>
-      new Choice(this, id).when(Condition.isPresent('$.failure'), failed).otherwise(next);
-    const plan = this.step('ListBrands', { plan: JsonPath.objectAt('$') });
-    const read = new DistributedMap(this, 'ReadBrands', {
-      label: MAP_LABEL,
-      itemsPath: '$.items',
-      maxConcurrency: BRANDS_AT_ONCE,
-    }).itemProcessor(this.brand());
-    const conclude = this.step('Conclude', { conclude: JsonPath.objectAt('$') });
-    const complete = new Succeed(this, 'AllBrandsComplete', { outputPath: '$.brands' });
-    return plan.next(
-      unlessFailed('IsRefused', read.next(conclude).next(unlessFailed('IsIncomplete', complete))),
+  private definition(sync: PipelineFunction, brandsAtOnce: number): IChainable {
+    const begin = new Pass(this, 'Begin', { parameters: { event: JsonPath.objectAt('$') } });
+    const readAll = this.run('ReadAllOnce', sync, { brands: JsonPath.listAt('$.Payload.brands[*].brand') });
+    const brand = JsonPath.stringToJson(
+      JsonPath.format('\\{"brand":"{}"\\}', JsonPath.stringAt('$$.Map.Item.Value')),
     );
-  }
-
-  /** Runs the function for one brand until the brand ends. Each run gets the result of the previous run. */
-  private brand(): IChainable {
-    const run = this.step('ReadBrand');
-    const crashed = new Pass(this, 'Crashed', {
+    const repeat = new DistributedMap(this, 'RepeatBrands', {
+      label: MAP_LABEL,
+      itemsPath: '$.result.brands',
+      itemSelector: { event: JsonPath.jsonMerge(JsonPath.objectAt('$.event'), brand), stalled: 0 },
+      maxConcurrency: brandsAtOnce,
+    }).itemProcessor(this.repeatBrand(sync));
+    const conclude = new Pass(this, 'Conclude', {
       parameters: {
-        brand: JsonPath.stringAt('$.brand'),
-        status: 'failed',
-        why: JsonPath.format(
-          'the function ended with {} in every try: read its log',
-          JsonPath.stringAt('$.crash.Error'),
+        brands: JsonPath.objectAt('$'),
+        isIncomplete: JsonPath.arrayContains(JsonPath.listAt('$[*].status'), 'incomplete'),
+      },
+    });
+    const name = new Pass(this, 'NameIncomplete', {
+      parameters: { incomplete: JsonPath.listAt("$.brands[?(@.status == 'incomplete')].brand") },
+    });
+    const cause = new Pass(this, 'Cause', {
+      parameters: {
+        cause: JsonPath.format(
+          'These brands are not complete: {}. Test sync with the input and each of these brands: its result has the reason. Then start the backfill again',
+          JsonPath.jsonToString(JsonPath.objectAt('$.incomplete')),
         ),
       },
     });
-    const wait = new Wait(this, 'Wait', { time: WaitTime.duration(Duration.minutes(1)) });
-    const next = new Choice(this, 'NextStep')
-      .when(Condition.stringEquals('$.status', 'again'), run)
-      .when(Condition.stringEquals('$.status', 'wait'), wait.next(run))
-      .otherwise(new Succeed(this, 'BrandDone'));
-    return run.addCatch(crashed, { resultPath: '$.crash' }).next(next);
+    const incomplete = new Fail(this, 'Incomplete', { error: 'BackfillIncomplete', causePath: '$.cause' });
+    const end = new Choice(this, 'IsIncomplete')
+      .when(Condition.booleanEquals('$.isIncomplete', true), name.next(cause).next(incomplete))
+      .otherwise(new Succeed(this, 'AllBrandsComplete'));
+    return begin.next(readAll).next(repeat).next(conclude).next(end);
   }
 
-  /** @param payload missing: the state's input */
-  private step(id: string, payload?: Record<string, unknown>): LambdaInvoke {
+  /** Repeats the run of one brand until the brand ends. */
+  private repeatBrand(sync: PipelineFunction): IChainable {
+    const done = new Succeed(this, 'BrandDone');
+    const ended = (id: string, status: string) => {
+      const end = new Pass(this, id, { parameters: { brand: JsonPath.stringAt('$.event.brand'), status } });
+      end.next(done);
+      return end;
+    };
+    const failed = ended('BrandIncomplete', 'incomplete');
+    const { next, progress } = {
+      next: JsonPath.stringAt('$.Payload.next'),
+      progress: JsonPath.objectAt('$.Payload.progress'),
+    };
+    const run = this.run('ReadBrand', sync, { next, progress }).addCatch(failed, { resultPath: '$.crash' });
+    const event = JsonPath.objectAt('$.event');
+    const reset = new Pass(this, 'Reset', { parameters: { event, stalled: 0 } });
+    const count = new Pass(this, 'Count', {
+      parameters: { event, stalled: JsonPath.mathAdd(JsonPath.numberAt('$.stalled'), 1) },
+    });
+    const wait = new Wait(this, 'Wait', { time: WaitTime.duration(Duration.minutes(1)) });
+    const isNext = (word: string) => Condition.stringEquals('$.result.next', word);
+    const choice = new Choice(this, 'NextStep')
+      .when(isNext('nothing'), ended('BrandComplete', 'complete'))
+      .when(isNext('person'), failed)
+      .when(Condition.booleanEquals('$.result.progress', true), reset.next(run))
+      .when(Condition.numberGreaterThanEquals('$.stalled', MAX_STALLED_RUNS), failed)
+      .when(isNext('again'), count.next(run))
+      .otherwise(wait.next(count));
+    return run.next(choice);
+  }
+
+  /** Runs `sync` with the event. @param result the parts of its result that the execution keeps */
+  private run(id: string, sync: PipelineFunction, result: Record<string, unknown>): LambdaInvoke {
     const step = new LambdaInvoke(this, id, {
-      lambdaFunction: this.worker.function,
-      ...(payload && { payload: TaskInput.fromObject(payload) }),
-      outputPath: '$.Payload',
+      lambdaFunction: sync.function,
+      payload: TaskInput.fromJsonPathAt('$.event'),
+      resultSelector: result,
+      resultPath: '$.result',
       taskTimeout: Timeout.duration(Duration.minutes(20)),
     });
-    // A small account has few instances, and the scheduled functions need them too.
+    // A small account has few instances, and the scheduled run needs one too.
     step.addRetry({
       errors: ['Lambda.TooManyRequestsException'],
       interval: Duration.seconds(20),
@@ -140,6 +160,8 @@ export class BackfillStateMachine extends Construct {
       maxAttempts: 20,
       jitterStrategy: JitterType.FULL,
     });
+    // An event that is not valid stays so.
+    step.addRetry({ errors: ['BrandReportsError'], maxAttempts: 0 });
     step.addRetry({ errors: [Errors.ALL], interval: Duration.minutes(1), maxAttempts: 2 });
     return step;
   }

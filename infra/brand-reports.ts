@@ -1,10 +1,9 @@
 /*
  * Builds the whole deployment as a construct, for the stack of this repository (pipeline-stack.ts) and for other
  * people's apps:
- * - Each report has a function (report-function.ts), which writes the lake (lake.ts) and the catalog (catalog.ts), and
- * a group of schedules for its brands (schedules.ts).
- * - A state machine reads backfills. The watcher checks all days and draws the status page. Another function rebuilds
- * the catalog when a deployment changes it.
+ * - One function reads all reports of all brands (sync-function.ts) and writes the lake (lake.ts) and the catalog
+ * (catalog.ts). A state machine repeats it for backfills.
+ * - Another function (watch-function.ts) checks all days, draws the status page, and brings the catalog up to date.
  * - Events that fail end up in two queues. The watcher and a few alarms (alarms.ts) send problems to one topic
  * (alarm-topic.ts). Other people's programs receive events (event-bus.ts).
  * - Analysts get a workgroup and a policy (analysts.ts), people of one brand their own (brand-access.ts), and operators
@@ -21,7 +20,6 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct, type IConstruct } from 'constructs';
 import packageJson from '../package.json' with { type: 'json' };
 import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
-import { BrandReportsError } from '../shared/errors.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { reports as ourReports } from '../shared/reports/index.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
@@ -31,7 +29,6 @@ import { Alarms } from './alarms.ts';
 import { Analysts } from './analysts.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { BrandAccess } from './brand-access.ts';
-import { CalendarFunction } from './calendar-function.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
 import { EventBus } from './event-bus.ts';
@@ -40,9 +37,8 @@ import { nameInstance } from './instance-name.ts';
 import { Lake } from './lake.ts';
 import { Operators } from './operators.ts';
 import { output } from './output.ts';
-import { RebuildCatalogFunction } from './rebuild-catalog-function.ts';
-import { ReportFunction } from './report-function.ts';
-import { Schedules } from './schedules.ts';
+import { SyncFunction } from './sync-function.ts';
+import { WatchFunction } from './watch-function.ts';
 
 /** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
@@ -79,7 +75,8 @@ export class BrandReports extends Construct {
   readonly database: string;
   /** The topic to which alarms and the watcher publish. */
   readonly alarmTopic: ITopic;
-  readonly #functions: readonly ReportFunction[];
+  /** The function that reads the reports. */
+  readonly sync: IFunction;
   readonly #bus: EventBus;
   readonly #analysts: Analysts;
   readonly #operators: Operators;
@@ -98,30 +95,21 @@ export class BrandReports extends Construct {
     const bus = new EventBus(this, settings.events);
     const undelivered = new FailureQueue(this, 'Undelivered', deployment);
     const failed = new FailureQueue(this, 'Failed', deployment);
-    const common = { settings, network, lake, catalog, bus };
+    const common = { settings, version, network, lake, catalog, bus, undelivered, failed };
 
     const enabled = Object.values(reports).filter(({ name }) =>
       Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
     );
-    const functions = enabled.map(
-      (report) => new ReportFunction(this, report.name, { ...common, report, failed }),
-    );
-    const backfill = new BackfillStateMachine(this, 'Backfill', { ...common, reports: enabled });
+    const sync = new SyncFunction(this, 'Sync', { ...common, reports: enabled });
+    const backfill = new BackfillStateMachine(this, 'Backfill', { deployment, sync });
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
-    const calendar = new CalendarFunction(this, 'Calendar', { ...common, topic, undelivered, failed });
+    const watch = new WatchFunction(this, 'Watch', { ...common, topic });
     new Alarms(this, 'Alarms', {
       deployment,
       queues: { undelivered, failed },
       stateMachine: backfill.stateMachine,
       topic: topic.topic,
     });
-    const rebuild = new RebuildCatalogFunction(this, 'RebuildCatalog', {
-      ...common,
-      schedules: new Schedules(this, 'Schedules', { functions, reports, undelivered }),
-      reports,
-      version,
-    });
-    calendar.scheduleAfter(rebuild.resource);
     output(this, 'Secrets', {
       value: consoleLink(this, 'secretsmanager', '!/listSecrets'),
       description: `Before the first run put bid, token, secret and baseUrl of each brand into the secret ${SECRETS_PREFIX}<brand>`,
@@ -130,7 +118,7 @@ export class BrandReports extends Construct {
     this.lakeBucket = lake.bucket;
     this.database = catalog.databaseName;
     this.alarmTopic = topic.topic;
-    this.#functions = functions;
+    this.sync = sync.function;
     this.#bus = bus;
     this.#analysts = new Analysts(this, 'Analysts', {
       reports: enabled,
@@ -140,30 +128,13 @@ export class BrandReports extends Construct {
     });
     this.#operators = new Operators(this, 'Operators', {
       deployment,
-      functions: [...functions, backfill.worker, calendar],
-      rebuild,
+      functions: [sync, watch],
       backfill,
       queues: [undelivered, failed],
       lake,
     });
     for (const [brand, roleNames] of Object.entries(deployment.brandAccess ?? {}))
       new BrandAccess(this, `Brand-${brand}`, { brand, roleNames, deployment, lake, catalog });
-  }
-
-  /**
-   * The function that reads a report.
-   * @param report its name or the name of its table
-   * @throws Error if no brand has the report enabled
-   */
-  function(report: string): IFunction {
-    const found = this.#functions.find(({ report: { name, table } }) => [name, table].includes(report));
-    if (found !== undefined) return found.function;
-    const names = this.#functions.map((each) => each.report.name).join(', ');
-    throw new BrandReportsError(
-      'config',
-      'no_function',
-      `${this.node.path} has no function for "${report}"; its reports: ${names}. Enable it for a brand in the settings.`,
-    );
   }
 
   /** Lets a principal query the tables in the workgroup of this instance, and nothing else. */
@@ -193,7 +164,7 @@ export class BrandReports extends Construct {
   }
 }
 
-/** Events to paste on the page of a report's function; the days are an example. */
+/** Events to paste on the page of the function `sync`; the days are an example. */
 function outputEvents(scope: Construct, { brands }: Settings): void {
   const [[brand, first] = []] = Object.entries(brands);
   const day = first?.startDate;
@@ -205,7 +176,7 @@ function outputEvents(scope: Construct, { brands }: Settings): void {
   for (const [name, event, description] of events)
     output(scope, name, {
       value: JSON.stringify(event),
-      description: `An event to paste under "Test" of a report's function: ${description}`,
+      description: `An event to paste under "Test" of the function sync: ${description}`,
     });
 }
 

@@ -1,5 +1,6 @@
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
+import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
@@ -14,7 +15,6 @@ import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
 import { output } from './output.ts';
-import type { PipelineFunction } from './pipeline-function.ts';
 
 /** The actions on tables and views. */
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
@@ -30,6 +30,9 @@ const QUERY = [
   'glue:GetDatabases',
 ];
 
+/** A function that writes the catalog, and its role. */
+type WithRole = Grantee & { readonly role: Role };
+
 export interface CatalogProps {
   reports: ReportRegistry;
   settings: Settings;
@@ -43,7 +46,6 @@ export interface CatalogProps {
  */
 export class Catalog extends Construct {
   readonly databaseName: string;
-
   private readonly icebergName: string | undefined;
   private readonly reports: ReportRegistry;
   private readonly settings: Settings;
@@ -88,7 +90,7 @@ export class Catalog extends Construct {
   }
 
   /** Lets runs of these reports write their tables, the tables made from ledgers, and the views that read them. */
-  grantReports(grantee: PipelineFunction, reports: readonly ReportDefinition[]): void {
+  grantReports(grantee: WithRole, reports: readonly ReportDefinition[]): void {
     this.grantInLakeFormation(grantee);
     const own = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
     const views = reports.flatMap((report) => viewsOf(this.reports, report).map(({ name }) => name));
@@ -98,7 +100,8 @@ export class Catalog extends Construct {
     this.grant(grantee, this.icebergName, DEFINE, tables);
   }
 
-  grantRebuild(grantee: PipelineFunction): void {
+  /** Lets the watcher bring all tables, views and partitions up to date. */
+  grantUpdate(grantee: WithRole): void {
     this.grantInLakeFormation(grantee);
     this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
@@ -119,11 +122,10 @@ export class Catalog extends Construct {
   }
 
   /**
-   * Grants in Lake Formation, because IAM alone is not enough there. The grants are made before the first rebuild,
-   * which depends on its role and everything below the role. Whoever deploys must be a data lake administrator
+   * Grants in Lake Formation, because IAM alone is not enough there. Whoever deploys must be a data lake administrator
    * (docs/how-to/lake-formation.md).
    */
-  private grantInLakeFormation({ role }: PipelineFunction): void {
+  private grantInLakeFormation({ role }: WithRole): void {
     if (this.settings.deployment.tablePermissions === 'iam') return;
     const catalogId = Stack.of(this).account;
     const grant = (id: string, resource: CfnPrincipalPermissions.ResourceProperty, permissions: string[]) =>

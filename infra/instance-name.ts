@@ -3,7 +3,7 @@ import type { Construct, IConstruct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
 
 const CONTEXT = 'brand-reports:instance';
-/** Lambda allows a function 64 characters: these 38, then "-" and the name of a report, at most 25. */
+/** AWS allows a function 64 characters, and other parts need a part of them. */
 const ALLOWED = /^[A-Za-z][A-Za-z0-9-]{0,37}$/;
 
 /** The start of all names in the account, so that two pipelines have no name in common. */

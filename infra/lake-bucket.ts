@@ -8,13 +8,7 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
-import {
-  DOCUMENT_PREFIXES,
-  OTHER_PREFIXES,
-  QUERY_RESULTS_PREFIX,
-  RAW_PREFIX,
-  SETTINGS_PREFIX,
-} from '../shared/lake/paths.ts';
+import { DOCUMENT_PREFIXES, OTHER_PREFIXES, QUERY_RESULTS_PREFIX, RAW_PREFIX } from '../shared/lake/paths.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { customerKey } from './grants.ts';
 
@@ -47,12 +41,6 @@ export class LakeBucket extends Bucket {
     this.refuseWrites('CompareAndSwapOfDocuments', DOCUMENT_PREFIXES, {
       Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' },
     });
-    // Whoever writes settings decides where credentials are sent. The policy checks a tag instead of the deployment's
-    // role, because the bucket outlives the stack, and another stack has another role. IAM treats a missing tag as not
-    // equal.
-    this.refuseWrites('SettingsByDeploymentsOnly', [SETTINGS_PREFIX], {
-      StringNotEquals: { [`aws:PrincipalTag/${SETTINGS_WRITER.key}`]: SETTINGS_WRITER.value },
-    });
     // Otherwise CloudFormation would remove the policy from the bucket that it keeps.
     if (keepLake) this.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
@@ -71,9 +59,6 @@ export class LakeBucket extends Bucket {
     );
   }
 }
-
-/** The tag of the role that may write settings. */
-export const SETTINGS_WRITER = { key: 'brand-reports:writes', value: 'settings' } as const;
 
 /** Each prefix has its own rule: if rules overlap, S3 obeys the shorter one. */
 function lifecycle(rawRetentionDays: number): LifecycleRule[] {

@@ -1,7 +1,7 @@
 /*
  * Builds the lake's bucket and grants access to it. The bucket outlives the stack, because otherwise `cdk destroy`
  * would delete years of reports (lake-bucket.ts); a later stack may use it again. Every principal gets only the prefixes
- * that it needs: a report's function its own, the rebuild the ledgers, analysts the snapshots. All prefixes are in
+ * that it needs: the watcher the ledgers, analysts the snapshots. All prefixes are in
  * shared/lake/paths.ts. I3: no rule expires snapshots by age, so that no running query loses its files.
  */
 import { Stack } from 'aws-cdk-lib';
@@ -11,10 +11,10 @@ import { BrandReportsError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
   SETTINGS_OF_BRANDS,
+  CATALOG_STAMP_KEY,
   CHANGES_PREFIX,
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
-  DEPLOYMENTS_PREFIX,
   FORMAT_KEY,
   ICEBERG_PREFIX,
   CLOSES_PREFIX,
@@ -22,7 +22,6 @@ import {
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   RATES_PREFIX,
-  SETTINGS_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
@@ -93,7 +92,7 @@ export class Lake extends Construct {
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }
 
-  /** Refuses two deployments in one bucket: each would replace the settings of the other, and with them its brands. */
+  /** Refuses two deployments in one bucket: their watchers would overwrite the record and the page of each other. */
   private refuseShared(name: string): void {
     const other = this.node.root.node
       .findAll()
@@ -102,7 +101,7 @@ export class Lake extends Construct {
     throw new BrandReportsError(
       'config',
       'shared_bucket',
-      `${this.node.path} has the bucket of ${other.node.path}: a bucket contains the settings of one deployment. Name another bucket, or deploy all brands as one.`,
+      `${this.node.path} has the bucket of ${other.node.path}: a bucket contains the lake of one deployment. Name another bucket, or deploy all brands as one.`,
     );
   }
 
@@ -146,7 +145,6 @@ export class Lake extends Construct {
       .flatMap((report) => reportsBeside(this.reports, report))
       .filter((report) => !reports.includes(report));
     this.grant(grantee, READ, [
-      `${SETTINGS_PREFIX}*`,
       `${CLOSES_PREFIX}*`,
       ...others,
       ...[...new Set(beside)].flatMap(({ table }) => [schemaKey(table)]),
@@ -155,34 +153,19 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** Lets the rebuild read ledgers, schemas, settings and failures, and write what it makes from the ledgers. */
-  grantRebuild(grantee: Grantee): void {
-    this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`]);
-    const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
-    this.grant(grantee, ['s3:PutObject'], made);
-    this.grant(grantee, CHANGE, [`${CHANGES_PREFIX}*`]);
-    this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
-    this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`, `${CLOSES_PREFIX}*`]);
-    this.grant(grantee, [...CHANGE, 's3:DeleteObjectVersion'], [`${SETTINGS_PREFIX}*`]);
-    this.grant(grantee, CHANGE, [`${ICEBERG_PREFIX}*`]);
-    this.grant(grantee, [...CHANGE, ...DELETE], [`${DEPLOYMENTS_PREFIX}*`]);
-    this.grantList(grantee, ['s3:ListBucket', 's3:ListBucketVersions']);
-    grantKey(grantee, this.keyArn, 's3', 'write');
-  }
-
   /**
-   * Lets the watcher, which also draws the status page, read all ledgers, schemas, settings and closes, and write
-   * its own documents.
+   * Lets the watcher read all ledgers, schemas, settings and closes. It writes its own documents, the publications in the
+   * ledgers, and what is made from ledgers.
    */
   grantWatch(grantee: Grantee): void {
-    this.grant(grantee, READ, [
-      `${LEDGERS_PREFIX}*`,
-      `${SCHEMAS_PREFIX}*`,
-      `${CLOSES_PREFIX}*`,
-      `${SETTINGS_PREFIX}*`,
+    this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`, `${CLOSES_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [
+      ...[`${LEDGERS_PREFIX}*`, `${CHANGES_PREFIX}*`, `${ICEBERG_PREFIX}*`],
+      ...[WATCH_KEY, CATALOG_STAMP_KEY],
     ]);
-    this.grant(grantee, CHANGE, [WATCH_KEY, FORMAT_KEY]);
-    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY]);
+    this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
+    const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
+    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...made]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
@@ -241,8 +224,8 @@ export class Lake extends Construct {
   /**
    * Lists without a condition on the prefix, because S3 would otherwise answer 403 instead of 404 for a missing key.
    */
-  private grantList(grantee: Grantee, actions = ['s3:ListBucket']): void {
-    this.grantBucket(grantee, actions);
+  private grantList(grantee: Grantee): void {
+    this.grantBucket(grantee, ['s3:ListBucket']);
   }
 
   /** Grants actions that AWS allows only on whole buckets. */

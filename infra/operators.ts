@@ -1,8 +1,7 @@
 /*
  * Lets operators start and stop what the stack runs, and read its logs. Without this construct, whoever is on call
  * needs an administrator's role to press a test button. Operators read no data of the lake and no secret, and change
- * neither code nor configuration. They start every function except `rebuild-catalog`, whose events from CloudFormation
- * contain settings.
+ * neither code nor configuration.
  */
 import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
@@ -20,7 +19,6 @@ export interface OperatorsProps {
   deployment: DeploymentSettings;
   /** The functions that operators start. */
   functions: readonly PipelineFunction[];
-  rebuild: PipelineFunction;
   backfill: BackfillStateMachine;
   queues: readonly FailureQueue[];
   lake: Lake;
@@ -61,11 +59,11 @@ export class Operators extends Construct {
 
   /** Lets a principal operate the pipeline. */
   grant(grantee: Grantee): void {
-    const { functions, rebuild, backfill, queues, lake } = this.#props;
+    const { functions, backfill, queues, lake } = this.#props;
     this.#grantFunctions(grantee, functions);
     this.#grantBackfill(grantee, backfill);
     for (const queue of queues) queue.grantOperate(grantee);
-    this.#grantLogs(grantee, [...functions, rebuild], backfill);
+    this.#grantLogs(grantee, functions, backfill);
     const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
     allowIn(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
     lake.grantReadPage(grantee);

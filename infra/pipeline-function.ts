@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AssetHashType, Duration, RemovalPolicy } from 'aws-cdk-lib';
@@ -13,23 +14,23 @@ import {
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
-import type { Settings } from '../shared/settings/settings.ts';
+import { SETTINGS_FILE, settingsText } from '../shared/settings/settings-file.ts';
 import { bundleFunction } from './bundle-function.ts';
 import { consoleLink } from './console-link.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
 import { customerKey } from './grants.ts';
-import { type Network, grantNetwork } from './network.ts';
+import { grantNetwork } from './network.ts';
 import { output } from './output.ts';
+import type { PipelineParts } from './pipeline-parts.ts';
 
-export interface PipelineFunctionProps {
-  settings: Settings;
-  network?: Network | undefined;
+export interface PipelineFunctionProps extends PipelineParts {
   /** The function's name, without the stack's name in front. */
   name: string;
   description: string;
   /** The file in `functions/` that exports `handler`. */
   handler: string;
+  /** Variables beside the common ones. */
   environment?: Readonly<Record<string, string>>;
   timeout?: Duration;
   /** The number of instances reserved for it, which is also its maximum. */
@@ -50,7 +51,7 @@ export class PipelineFunction extends Construct implements IGrantable {
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
     this.name = `${instanceName(this)}-${props.name}`;
-    const { settings, network, onFailure, reservedConcurrency } = props;
+    const { settings, network, lake, catalog, bus, onFailure, reservedConcurrency } = props;
     const { logRetentionDays, lakeKeyArn } = settings.deployment;
     // No fixed name: a group left over from a deleted stack would block the next deployment.
     this.logGroup = new LogGroup(this, 'Logs', {
@@ -64,7 +65,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       functionName: this.name,
       description: props.description,
       ...network,
-      code: functionCode(props.handler),
+      code: functionCode(props.handler, settingsText(settings)),
       handler: 'main.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -79,42 +80,48 @@ export class PipelineFunction extends Construct implements IGrantable {
       loggingFormat: LoggingFormat.JSON,
       logGroup: this.logGroup,
       role: this.role,
-      environment: { ...props.environment },
+      environment: {
+        ...lake.environment,
+        ...bus.environment,
+        DATABASE: catalog.databaseName,
+        PROGRAM_VERSION: props.version,
+        ...props.environment,
+      },
     });
     this.logGroup.grantWrite(this.role);
     if (network?.vpc) {
       const subnets = network.vpc.selectSubnets(network.vpcSubnets);
       grantNetwork(this.role, subnets, this.function.connections.securityGroups);
     }
-    output(this, `${pascalCase(props.name)}Function`, {
+    output(this, `${props.name.replace(/^./, (first) => first.toUpperCase())}Function`, {
       value: consoleLink(this, 'lambda', testPage(this.name)),
       description: props.description,
     });
   }
 }
 
-/** The code of a handler: a package contains its bundle, a checkout bundles it now. */
-function functionCode(handler: string): Code {
+/**
+ * The code of a handler, with the settings beside it, so that CloudFormation updates both together and rolls both back.
+ * A package contains the bundle, a checkout bundles it now.
+ */
+function functionCode(handler: string, settings: string): Code {
   const folder = fileURLToPath(new URL('../functions', import.meta.url));
   const ready = join(folder, handler);
-  if (existsSync(ready)) return Code.fromAsset(ready);
-  return Code.fromAsset(folder, {
+  const isReady = existsSync(ready);
+  return Code.fromAsset(isReady ? ready : folder, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       local: {
         tryBundle(output) {
-          bundleFunction({ entryPoints: [join(folder, `${handler}.lambda.ts`)] }, output);
+          if (isReady) cpSync(ready, output, { recursive: true });
+          else bundleFunction({ entryPoints: [join(folder, `${handler}.lambda.ts`)] }, output);
+          writeFileSync(join(output, SETTINGS_FILE), settings);
           return true;
         },
       },
       // Docker never runs; but CDK gives functions with the same image and command the same bundle.
       image: Runtime.NODEJS_24_X.bundlingImage,
-      command: [handler],
+      command: [handler, hash('sha256', settings)],
     },
   });
-}
-
-/** `order_list` → `OrderList`, `rebuild-catalog` → `RebuildCatalog` */
-function pascalCase(name: string): string {
-  return name.replace(/(?:^|[_-])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }

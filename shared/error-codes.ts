@@ -71,9 +71,8 @@ type Catalog =
   | 'no_catalog'
   | 'not_a_view'
   | 'other_lake';
-type Functions = 'environment' | 'event' | 'input' | 'packed_settings' | 'properties';
-type Deployed = 'deployed_settings' | 'settings_contended' | 'settings_too_large';
-type Stack = 'adopts_own' | 'instance_name' | 'no_function' | 'secret_outside_prefix' | 'shared_bucket';
+type Functions = 'deployed_settings' | 'environment' | 'event';
+type Stack = 'adopts_own' | 'instance_name' | 'secret_outside_prefix' | 'shared_bucket';
 
 /** Faults of this program. */
 export type Bugs = 'bad_key' | 'never_ends' | 'not_paged' | 'run_twice' | 'unexpected';
@@ -100,6 +99,6 @@ export type OfLakes =
   | Versions
   | Closes;
 export type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Restarts | Records;
-export type OfDeployments = Aws | Catalog | Functions | Deployed | Stack;
+export type OfDeployments = Aws | Catalog | Functions | Stack;
 
 export type ErrorCode = OfCommands | OfLakes | OfReadings | OfDeployments | Bugs;

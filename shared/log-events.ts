@@ -127,12 +127,8 @@ const BRAND_EVENTS = {
 
 /** Events of a process that works for all brands. */
 const PROCESS_EVENTS = {
-  catalog_rebuilt: info<{ status: string; published: number; remaining: number }>(),
+  catalog_updated: info<{ status: string; published: number; brandsLeft: number }>(),
   catalog_entry_skipped: error<ErrorSummary>(),
-  catalog_rebuild_failed: error<ErrorSummary>(),
-  schedules_failed: error<ErrorSummary>(),
-  update_not_remembered: warn<ErrorSummary>(),
-  settings_not_removed: warn<ErrorSummary>(),
   /** A watcher run has ended; `message` is the subject of the message that it sent. */
   watch_ended: info<{ problems: number; message?: string }>(),
 };

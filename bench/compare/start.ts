@@ -4,10 +4,12 @@
  * that only creates the clients of S3 and Secrets Manager.
  */
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { bundleFunction, loadedAtStart } from '../../infra/bundle-function.ts';
+import { SETTINGS_FILE } from '../../shared/settings/settings-file.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
 import { type Competitor, floor, ours } from './competitors.ts';
 import { withFolder } from './folder.ts';
@@ -67,8 +69,9 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
   const reference = { stdin: { contents: LEAST_HANDLER, resolveDir: ROOT } };
   const [handler, least] = [join(folder, 'handler/main.js'), join(folder, 'least/main.js')];
   const whole = join(folder, 'whole.cjs');
-  const entry = join(ROOT, 'functions/sync-report.lambda.ts');
+  const entry = join(ROOT, 'functions/sync.lambda.ts');
   const metafile = bundleFunction({ entryPoints: [entry] }, dirname(handler));
+  writeFileSync(join(dirname(handler), SETTINGS_FILE), '{"brands":{},"deployment":{}}');
   bundleFunction(reference, dirname(least));
   await build({
     ...{ ...reference, outfile: whole, bundle: true, minify: true },
@@ -85,7 +88,7 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
   printTable(
     ['', 'ms of CPU of its import', 'ours ÷ it'],
     [
-      row('the function that syncs a report', handler),
+      row('the function that reads the reports', handler),
       row('a handler with the two clients alone', least),
       row('the same in one file, as esbuild makes it', whole),
     ],
@@ -120,12 +123,12 @@ async function importMs(path: string): Promise<number> {
   const env = {
     ...ENVIRONMENT,
     AWS_REGION: 'eu-central-1',
-    REPORT: 'transaction_list',
+    LAMBDA_TASK_ROOT: dirname(path),
+    PROGRAM_VERSION: '1.0.0',
     LAKE_URL: 's3://bench/lake',
     LAKE_OWNER: '123456789012',
     DATABASE: 'bench',
     EVENT_BUS_ARN: 'arn:aws:events:eu-central-1:123456789012:event-bus/default',
-    METRICS_NAMESPACE: 'bench',
   };
   const { stdout } = await run(process.execPath, ['--eval', TIMED_IMPORT, path], { env });
   return Number(stdout);

@@ -4,7 +4,7 @@ import { stackOf } from '../../test/infra/stack.ts';
 
 /** Items that cost money by existing. */
 export interface Deployed {
-  /** The memory of each sync function. */
+  /** The memory of the function `sync`. */
   memoryMb: number;
   timeoutSeconds: number;
   /** An alarm on an expression counts once for each metric in it. */
@@ -23,9 +23,9 @@ export function deployed(settings: object): Deployed {
   const template = Template.fromStack(stackOf(settings));
   const properties = (type: string, wanted?: object) =>
     Object.values(template.findResources(type, wanted)).map(({ Properties }): unknown => Properties);
-  const syncs = { Properties: { Environment: { Variables: { REPORT: 'order_list' } } } };
-  const [orders] = properties('AWS::Lambda::Function', syncs);
-  const { MemorySize, Timeout } = z.parse(functionSchema, orders);
+  const named = { Properties: { FunctionName: 'BrandReports-sync' } };
+  const [sync] = properties('AWS::Lambda::Function', named);
+  const { MemorySize, Timeout } = z.parse(functionSchema, sync);
   const alarms = properties('AWS::CloudWatch::Alarm').map((alarm) => z.parse(alarmSchema, alarm).Metrics);
   return {
     memoryMb: MemorySize,

@@ -21,7 +21,7 @@ import { inOurFormat } from '../../shared/lake/documents/lake-format.ts';
 import { parseLedger } from '../../shared/lake/documents/ledger.ts';
 import { dayPartition, parseLedgerKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { type LogEvent, levelOf } from '../../shared/log-events.ts';
-import { rebuildCatalog } from '../../shared/catalog/rebuild.ts';
+import { updateCatalog } from '../../shared/catalog/update.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, type RunScope, runSync } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -65,21 +65,12 @@ export const ASSUMED = {
   metricBytes: 250,
 };
 
-export interface RunOfDay {
-  report: string;
-  /** Hours since the start of the day. */
-  hour: number;
-  /** The seconds that Lambda bills. */
-  seconds: number;
-}
-
 /** The usage of an hourly deployment of all reports of one brand on one day. */
 export interface SteadyDay {
-  runsOfDay: readonly RunOfDay[];
   /** By the number of brands. */
   watcherRunsOfMany: ReadonlyMap<number, WatcherRun>;
-  /** The requests of one rebuild of the catalog, and its number of ledgers. */
-  rebuildRequests: number;
+  /** The requests of one update of the whole catalog, and its number of ledgers. */
+  updateRequests: number;
   months: number;
   /** The size of the object of a month of a report in `coverage`, on average. */
   coverageMonthBytes: number;
@@ -87,8 +78,9 @@ export interface SteadyDay {
   changesDayBytes: number;
   clicks: number;
   runs: number;
-  /** The seconds that Lambda bills for runs of reports and for watcher runs. */
+  /** The seconds that Lambda bills for runs, how many of them are CPU, and the seconds of watcher runs. */
   seconds: number;
+  cpuSeconds: number;
   watcherSeconds: number;
   /** Requests to the brand's service. */
   requests: number;
@@ -124,21 +116,19 @@ export async function steadyDay(
     await readHistory(world);
     world.tally.clear();
     const before = world.events();
-    const runsOfDay: RunOfDay[] = [];
-    const measured = { runs: 0, watcherSeconds: 0, seconds: 0, requests: 0, logBytes: 0, watcherRuns: 0 };
+    const measured = { runs: 0, seconds: 0, cpuSeconds: 0, requests: 0, logBytes: 0 };
+    const watchers = { watcherRuns: 0, watcherSeconds: 0 };
     for (let hour = 0; hour < 24; hour += 1) {
       const hourMs = startOfDay(DAY, ZONE) + hour * HOUR_MS;
-      for (const name of names) {
-        const run = await scheduledRun(world, name, hourMs, timeoutSeconds);
-        runsOfDay.push({ report: name, hour, seconds: run.seconds });
-        measured.runs += 1;
-        measured.seconds += run.seconds;
-        measured.requests += run.requests;
-        measured.logBytes += run.logBytes;
-      }
+      const run = await scheduledRun(world, hourMs, timeoutSeconds);
+      measured.runs += 1;
+      measured.seconds += run.seconds;
+      measured.cpuSeconds += run.cpuSeconds;
+      measured.requests += run.requests;
+      measured.logBytes += run.logBytes;
       const watched = await scheduledWatcherRun(world, hourMs + HOUR_MS);
-      measured.watcherRuns += 1;
-      measured.watcherSeconds += watched.seconds;
+      watchers.watcherRuns += 1;
+      watchers.watcherSeconds += watched.seconds;
       measured.logBytes += watched.logBytes;
     }
     const { clicks, kept } = world;
@@ -147,7 +137,7 @@ export async function steadyDay(
     const day = {
       clicks,
       ...measured,
-      runsOfDay,
+      ...watchers,
       events: world.events() - before,
       calls,
       ...kept(),
@@ -157,7 +147,12 @@ export async function steadyDay(
       watcherRunOver(names, settingsOf(names), world.documents(), BRAND, nowMs);
     const watcherRunsOfMany = new Map<number, WatcherRun>();
     for (const count of counts) watcherRunsOfMany.set(count, await watcherRunOfMany(brandNames(count)));
-    return { ...day, watcherRunsOfMany, rebuildRequests: await world.rebuild(nowMs), months: world.months() };
+    return {
+      ...day,
+      watcherRunsOfMany,
+      updateRequests: await world.updateCatalog(nowMs),
+      months: world.months(),
+    };
   } finally {
     await world.close();
   }
@@ -176,7 +171,7 @@ async function readHistory(world: World): Promise<void> {
     for (let slot = 0; slot < everyDays; slot += 1) {
       const from = addDays(DAY, slot * share - last.untilAgeDays);
       const to = earlier(addDays(from, share - 1), addDays(DAY, -younger.untilAgeDays - 1));
-      await world.sync(name, startOfDay(addDays(DAY, slot - everyDays), ZONE), {
+      await world.sync([name], startOfDay(addDays(DAY, slot - everyDays), ZONE), {
         scope: { from, to },
         settings: world.fastSettings,
       });
@@ -184,28 +179,25 @@ async function readHistory(world: World): Promise<void> {
   }
   // Early enough that every day that is due again after a day is due within the measured day.
   for (const hoursBefore of [4, 1])
-    for (const name of names)
-      await world.sync(name, startOfDay(DAY, ZONE) - hoursBefore * HOUR_MS, {
-        settings: world.fastSettings,
-      });
+    await world.sync(names, startOfDay(DAY, ZONE) - hoursBefore * HOUR_MS, { settings: world.fastSettings });
 }
 
-async function scheduledRun(world: World, name: ReportName, hourMs: number, timeoutSeconds: number) {
-  const startMs = hourMs + (names.indexOf(name) * HOUR_MS) / names.length;
+async function scheduledRun(world: World, startMs: number, timeoutSeconds: number) {
   const { requestsPerSecond } = world.settings;
   const { deadline } = timeLimits(timeoutSeconds * 1000);
   const shiftMs = startMs - performance.now();
   const before = world.requestsToAws();
-  const { outcome, elapsedMs, logged } = await world.sync(name, startMs, {
+  const { requests, elapsedMs, logged } = await world.sync(names, startMs, {
     deadline: { softMs: deadline.softMs + shiftMs, hardMs: deadline.hardMs + shiftMs },
   });
   const { initSeconds, requestSeconds, cpuSeconds, lineBytes, runBytes } = ASSUMED;
-  const cpu = (outcome.requests + world.requestsToAws() - before) * cpuSeconds;
+  const cpu = (requests + world.requestsToAws() - before) * cpuSeconds;
   // A response overlaps with the next request's wait for the rate limit, except the last response.
-  const latency = Math.max(requestSeconds, outcome.requests * (requestSeconds - 1 / requestsPerSecond));
+  const latency = Math.max(requestSeconds, requests * (requestSeconds - 1 / requestsPerSecond));
   return {
-    seconds: initSeconds + elapsedMs / 1000 + (outcome.requests > 0 ? latency : 0) + cpu,
-    requests: outcome.requests,
+    seconds: initSeconds + elapsedMs / 1000 + (requests > 0 ? latency : 0) + cpu,
+    cpuSeconds: cpu,
+    requests,
     logBytes: runBytes + logged.join('').length + lineBytes * logged.length,
   };
 }
@@ -286,15 +278,12 @@ async function openWorld(clicksPerDay: number) {
     events: () => events,
     requestsToAws: () => tally.values().reduce((sum, count) => sum + count, 0),
     clicks: all.clicks_list.length / (CLICK_DAYS + 1),
-    async sync(name: ReportName, startMs: number, options: SyncOptions) {
+    async sync(some: readonly ReportName[], startMs: number, options: SyncOptions) {
       const startedAtMs = Date.now();
       clock.startAt(startMs);
       brand.records = recordsAt(all, startMs);
       const logged: string[] = [];
-      const {
-        status,
-        reports: [outcome],
-      } = await runSync({
+      const { status, reports: outcomes } = await runSync({
         settings,
         reports,
         // Each run is its own process, which reads the lake's format number.
@@ -307,12 +296,14 @@ async function openWorld(clicksPerDay: number) {
         random: () => 0.5,
         newId,
         ...options,
-        scope: { ...options.scope, brands: [BRAND], reports: [name] },
+        scope: { ...options.scope, brands: [BRAND], reports: some },
       });
-      if (!outcome || status === 'failed') throw new Error(`${name} failed: ${outcome?.error?.message}`);
+      if (status === 'failed')
+        throw new Error(`a run failed: ${outcomes.map(({ error }) => error?.message).join(' ')}`);
+      const requests = outcomes.reduce((sum, outcome) => sum + outcome.requests, 0);
       for (const object of s3.objects.values())
         if (object.modifiedAt.getTime() >= startedAtMs) object.modifiedAt = new Date(startMs);
-      return { outcome, elapsedMs: clock.wallMs() - startMs, logged };
+      return { requests, elapsedMs: clock.wallMs() - startMs, logged };
     },
     async watcherRun(startMs: number) {
       clock.startAt(startMs);
@@ -321,14 +312,19 @@ async function openWorld(clicksPerDay: number) {
       await watcherRun({ settings, store: inOurFormat(store), clock, newId, events: bus, log });
       return { elapsedMs: clock.wallMs() - startMs, logged };
     },
-    /** Counting stops after the rebuild. */
-    async rebuild(startMs: number) {
+    /** Counting stops after the update. */
+    async updateCatalog(startMs: number) {
       clock.startAt(startMs);
       tally.clear();
       const lake = { store: inOurFormat(store), catalog, iceberg, runs: leaseOnlyRuns };
       const access = { settings, reports, lake, clock, random: () => 0.5, newId };
-      const { status } = await rebuildCatalog({ ...access, log: () => {}, isFatal: () => true });
-      if (status !== 'complete') throw new Error(`the rebuild is ${status}`);
+      const { status } = await updateCatalog({
+        ...access,
+        log: () => {},
+        program: '1.0.0',
+        catalogId: 'test',
+      });
+      if (status !== 'complete') throw new Error(`the update is ${status}`);
       return world.requestsToAws();
     },
     /** The documents of every report and month. */

@@ -2,7 +2,7 @@
  * Simulates watcher runs: one over a given lake, and one over many brands that each have the documents of the simulated
  * brand.
  */
-import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { consoleControls } from '../../functions/console-controls.ts';
 import { COVERAGE_PAGE_KEY } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -19,6 +19,7 @@ const KEYS_PER_LIST = 1000;
 export async function watcherRun(
   options: Pick<WatchOptions, 'settings' | 'store' | 'clock' | 'newId' | 'events' | 'log'>,
 ): Promise<void> {
+  const controls = consoleControls('us-east-1', 'BrandReports');
   const { problems } = await watch({
     ...options,
     reports,
@@ -26,12 +27,8 @@ export async function watcherRun(
     // Each finding is reported once, and the simulated days have different findings.
     notifier: { tell: async () => {} },
     countProblems: () => {},
-    message: {
-      pipeline: 'BrandReports',
-      page: '',
-      controls: consoleTextControls('us-east-1', 'BrandReports'),
-    },
-    controls: consoleControls('us-east-1', 'BrandReports'),
+    message: { pipeline: 'BrandReports', page: '', controls: controls.text },
+    controls: controls.page,
   });
   if (problems.length > 0) throw new Error(`the watcher: ${JSON.stringify(problems)}`);
 }

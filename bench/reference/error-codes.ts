@@ -468,51 +468,27 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
     'Deploy the stack, or create the database as the message shows.',
   ],
   deployed_settings: [
-    'The settings that the deployment stores do not exist or are damaged.',
-    'Wait for a deployment that is under way. Otherwise deploy again as the message shows.',
+    'The file of settings beside the code of a function is missing or damaged.',
+    'Deploy again: the deployment puts it there.',
   ],
   environment: ['A variable that the stack sets for its functions is missing.', 'Deploy again.'],
   event: [
     'The event of a function has a field or a value that is not allowed.',
     'Correct the event: the message lists the allowed fields.',
   ],
-  input: [
-    'The input of the backfill state machine has a value that is not allowed.',
-    'Correct the input: the message lists the allowed fields.',
-  ],
   instance_name: [
     'The name of a `BrandReports` construct is not allowed or not unique in its stack.',
     'Use a letter, then letters, digits and `-`, 38 at most.',
   ],
   no_catalog: ['The operation needs the Glue database of the lake.', 'Name it with `--database`.'],
-  no_function: [
-    'The construct has no function for the report.',
-    'Enable the report for a brand in the settings.',
-  ],
   not_a_view: [
     'The Glue database has a table with the name of a view.',
     'Use another database, or drop the table.',
   ],
   other_lake: ['A Glue table belongs to another lake.', 'Use another database, or drop the table.'],
-  packed_settings: [
-    'The settings in the template do not match their hash.',
-    'Synthesise the stack again, and deploy it.',
-  ],
-  properties: [
-    'A custom resource of the stack has properties that are not allowed.',
-    'Synthesise the stack again, and deploy it.',
-  ],
   secret_outside_prefix: [
     '`secretName` of a brand does not begin with the prefix that the functions may read.',
     'Leave `secretName` out, or give the secret a name that begins with `brand-reports/`.',
-  ],
-  settings_contended: [
-    'Another deployment changed the settings at the same moment.',
-    'Deploy again after it has ended.',
-  ],
-  settings_too_large: [
-    'The settings are too large for the functions, even compressed.',
-    'Divide the brands between several stacks.',
   ],
   shared_bucket: ['Two constructs use the same bucket.', 'Name another bucket, or deploy all brands as one.'],
 };

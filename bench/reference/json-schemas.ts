@@ -151,7 +151,7 @@ const statusOutput = z.object({
       measure: z.string().optional().describe('The column that `sum` of each day is about'),
       days: z.array(dayFacts),
       lastRun: z.looseObject({ at: instant, status, failedDays: count }).optional(),
-      schedule: z.string().optional(),
+      every: z.string().optional(),
       roleGaps: lists.optional(),
       overdueBefore: texts.optional(),
       damaged: z

@@ -67,12 +67,9 @@ const MEANINGS: Record<EventName, string> = {
   credentials_not_reread: 'The service refuses the credentials, and reading them again failed.',
   rate_shared: 'Several runs of the brand share the request rate. The share of this run has changed.',
   rate_budget_not_updated: 'The document by which runs share the request rate could not be updated.',
-  catalog_rebuilt: 'The function `rebuild-catalog` has finished. `remaining`: partitions that are left.',
+  catalog_updated:
+    'Tables, views and partitions were brought up to date. `brandsLeft`: brands that the next run continues with.',
   catalog_entry_skipped: 'A partition, table or view could not be published again.',
-  catalog_rebuild_failed: 'The function `rebuild-catalog` failed.',
-  schedules_failed: 'The schedules could not be changed.',
-  update_not_remembered: 'The state of a deployment could not be stored.',
-  settings_not_removed: 'Settings of an earlier deployment could not be deleted.',
   watch_ended: 'A watcher run has ended. `message`: the subject of the message that it sent.',
 };
 

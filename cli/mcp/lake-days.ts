@@ -20,7 +20,7 @@ export type LakeDay = DayFacts & { brand: string; report: string; table: string;
  * first to its last day, or to yesterday if there are no settings at all.
  */
 export function lakeDays(lake: readonly ReportLedgers[], settings: LakeSettings | undefined, nowMs: number) {
-  return tableStatuses(settings, reports, lake, nowMs).flatMap(({ days, schedule, damaged = [], ...of }) => {
+  return tableStatuses(settings, reports, lake, nowMs).flatMap(({ days, every, damaged = [], ...of }) => {
     const { brand, report, table } = of;
     const today = dayOf(nowMs, settings?.brands[brand]?.timeZone ?? 'UTC');
     // A damaged ledger may have had every day of its month.
@@ -30,7 +30,7 @@ export function lakeDays(lake: readonly ReportLedgers[], settings: LakeSettings 
     const all = [...lost.filter(({ dt }) => dt <= today), ...days];
     const known = new Map(all.map((day) => [day.dt, day]));
     const dts = [...known.keys(), ...(settings ? [] : [addDays(today, -1)])].sort();
-    const expected = schedule === undefined ? daysFrom(dts[0] ?? today, dts.at(-1) ?? '') : dts;
+    const expected = every === undefined ? daysFrom(dts[0] ?? today, dts.at(-1) ?? '') : dts;
     return expected.map((dt): LakeDay => {
       const facts = known.get(dt) ?? missingDay(dt);
       return { ...facts, brand, report, table, kind: cellKindOf(facts, today) };

@@ -1,6 +1,6 @@
 /*
  * Publishes the tables of closed months, e.g. `orders_closed`: a partition for each day in a close, which points at the
- * version that the close keeps. The partitions depend on the closes alone. `close` and `rebuild-catalog` create them.
+ * version that the close keeps. The partitions depend on the closes alone. `close` and the function `watch` create them.
  */
 import { mapConcurrent } from '../concurrency.ts';
 import type { BrandReport } from '../context/context.ts';

@@ -15,9 +15,8 @@
  *   schema/settings/<brand>/current.json       the settings of the brand that count; <hash>.json: each version of them
  *   rates/<brand>.json
  *   status/coverage.html, watch.json           the status page; what the watcher has reported
+ *   status/catalog.json                        for which program and settings the catalog was made
  *   damaged/<key>.<time>                       copies of documents that were damaged
- *   settings/<sha256>.json, current.json       checked settings of deployments; which of them count, in S3 only
- *   deployments/failed-update.json             the update of the stack that has not succeeded, in S3 only
  *   query-results/…, query-results/brand=<brand>/…   results of Athena, in S3 only
  *   iceberg/<table>/metadata/…                 Iceberg metadata over the same snapshots; built from ledgers and schemas
  *   current/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
@@ -65,24 +64,14 @@ export const STATUS_PREFIX = 'status/';
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
 /** What the watcher has seen and reported. */
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
+/** For which program and settings the catalog was brought up to date. */
+export const CATALOG_STAMP_KEY = `${STATUS_PREFIX}catalog.json`;
 /** Copies of damaged documents that were replaced. */
 export const DAMAGED_PREFIX = 'damaged/';
-/** Facts that one deployment of the stack leaves to the next. */
-export const DEPLOYMENTS_PREFIX = 'deployments/';
-/** The settings of deployments. */
-export const SETTINGS_PREFIX = 'settings/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
-/**
- * Documents that change only by compare-and-swap: the truth about the lake, which no run deletes, and the
- * deployment's settings.
- */
-export const DOCUMENT_PREFIXES: readonly string[] = [
-  LEDGERS_PREFIX,
-  SCHEMAS_PREFIX,
-  SETTINGS_PREFIX,
-  CLOSES_PREFIX,
-];
+/** Documents that change only by compare-and-swap: the truth about the lake, which no run deletes. */
+export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PREFIX, CLOSES_PREFIX];
 /** Every other prefix of a lake in S3. */
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
@@ -91,7 +80,6 @@ export const OTHER_PREFIXES: readonly string[] = [
   RATES_PREFIX,
   ICEBERG_PREFIX,
   DAMAGED_PREFIX,
-  DEPLOYMENTS_PREFIX,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
 ];
@@ -320,17 +308,6 @@ export function parseBrandSettingsKey(key: string): { brand: string; hash?: stri
     /^schema\/settings\/([a-z0-9][a-z0-9-]{0,40})\/(current|[0-9a-f]{64})\.json$/.exec(key) ?? [];
   if (brand === undefined || name === undefined) return undefined;
   return name === 'current' ? { brand } : { brand, hash: name };
-}
-
-/** The update of the stack that has not succeeded. */
-export const FAILED_UPDATE_KEY = `${DEPLOYMENTS_PREFIX}failed-update.json`;
-
-/** Which settings the functions use: `{"settings": "<sha256>"}`. */
-export const CURRENT_SETTINGS_KEY = `${SETTINGS_PREFIX}current.json`;
-
-/** `settings/<sha256>.json` @param sha256 of the object's bytes, in hexadecimal digits */
-export function settingsKey(sha256: string): string {
-  return `${SETTINGS_PREFIX}${sha256}.json`;
 }
 
 /** `damaged/schema/orders.json.20260131T060000Z` */

@@ -36,7 +36,9 @@ export interface Policy {
   /** Fingerprint of the queries that follow from the current settings. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
-  /** The longest time between two starts of the schedule: a due day that waits longer has a problem. */
+  /** The least time between two readings of a day, the setting `every`; 0: every run reads the due days. */
+  everyMs: number;
+  /** The longest time between two readings that the schedule and `every` allow: a day that waits longer has a problem. */
   maxGapMs: number;
   /** The setting `fields`. */
   fields: RoleFields;
@@ -128,13 +130,17 @@ function readDueAtMs(
   const last = lastRequested(committed, disregarded);
   if (upstream && upstream.digest !== last.upstreamDigest) return started;
   const requestedAtMs = Date.parse(committed.readFrom);
+  const { everyMs } = policy;
   switch (committed.state) {
     case 'settled':
       return null;
     case 'open':
       if (upstream && !upstream.closed) return null;
       // The disregarded reading lacked the day's records; the next reading may have them.
-      return disregarded ? Date.parse(disregarded.at) + DAY_MS : started;
+      if (disregarded) return Date.parse(disregarded.at) + DAY_MS;
+      if (everyMs === 0) return started;
+      // `every` does not delay the reading that closes the day.
+      return Math.max(started, Math.min(requestedAtMs + everyMs - slackMs(everyMs), closesAtMs(day, policy)));
     case 'unconfirmed':
       // I11: the next run reads it again, whatever its age.
       return requestedAtMs;
@@ -196,7 +202,10 @@ function refreshAtMs(
   tiers: readonly RefreshTier[],
   age: number,
 ): number {
-  const dueAfter = (every: string) => readFromMs + intervalMs(every) - slackMs(intervalMs(every));
+  const dueAfter = (every: string) => {
+    const everyMs = Math.max(intervalMs(every), policy.everyMs);
+    return readFromMs + everyMs - slackMs(everyMs);
+  };
   let fromMs = readFromMs;
   for (const { untilAgeDays, every } of tiers.filter((tier) => tier.untilAgeDays >= age)) {
     const endMs = startOfDay(addDays(day, untilAgeDays + 1), policy.timeZone);

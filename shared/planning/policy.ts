@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { ReportDefinition } from '../reports/definition.ts';
-import type { LakeBrandSettings, LakeSettings, ReportSettings } from '../settings/settings.ts';
-import { rateMs } from '../settings/schedule.ts';
+import type { LakeBrandSettings, LakeSettings, ReportSettings, Settings } from '../settings/settings.ts';
+import { intervalMs } from '../days.ts';
+import { HOURLY, rateMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
@@ -10,7 +11,10 @@ export function policyOf(
   report: ReportDefinition,
   brand: LakeBrandSettings,
   settings: ReportSettings,
+  /** Missing: a lake does not know the schedule of its stack. */
+  { schedule }: Pick<Settings['deployment'], 'schedule'> = { schedule: HOURLY },
 ): Policy {
+  const everyMs = intervalMs(settings.every);
   return {
     timeZone: brand.timeZone,
     startDate: settings.startDate,
@@ -20,7 +24,8 @@ export function policyOf(
     ...(settings.states && { words: settings.states.words }),
     queryFingerprint: queryFingerprint(report, brand, settings),
     pagesAreSnapshot: report.pagesAreSnapshot,
-    maxGapMs: rateMs(settings.schedule),
+    everyMs,
+    maxGapMs: Math.max(everyMs, rateMs(schedule)),
   };
 }
 
@@ -32,7 +37,9 @@ export function enabledPolicy(
 ): Policy | undefined {
   const brand = settings?.brands[brandName];
   const reportSettings = brand?.reports[report.name];
-  return brand && reportSettings?.enabled ? policyOf(report, brand, reportSettings) : undefined;
+  return settings && brand && reportSettings?.enabled
+    ? policyOf(report, brand, reportSettings, settings.deployment)
+    : undefined;
 }
 
 /** Fingerprint of everything that due times depend on. Hints in the report state are valid only for the same policy. */

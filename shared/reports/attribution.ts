@@ -24,7 +24,6 @@ export const attribution: ReportDefinition = {
   description: 'Page views and clicks that the store attributes to tracking links, by link, day and product',
   section: '4.5',
   enabledByDefault: true,
-  schedule: 'rate(1 hour)',
   paging: {
     style: 'cursor',
     pageSize: { field: 'limit', min: 1, max: 200, default: 200 },

@@ -8,7 +8,6 @@ export const clickDetails: ReportDefinition = {
   description: 'The detail of each click of the day, one call per click',
   section: '4.2',
   enabledByDefault: false,
-  schedule: 'rate(1 hour)',
   paging: {
     style: 'lookup',
     lookup: {

@@ -7,7 +7,6 @@ export const clicks: ReportDefinition = {
   description: 'Every click on a link of a publisher',
   section: '4.1',
   enabledByDefault: true,
-  schedule: 'rate(1 hour)',
   paging: { style: 'position', pageSize: { field: 'page_size', min: 20, max: 100, default: 100 } },
   day: { by: 'created', field: 'created_time' },
   openDay: 'slices',

@@ -1,6 +1,6 @@
 /**
- * Defines a report as data. Settings, functions, schedules, permissions, tables, `status` and `check` derive from these
- * fields, so a new report is one file that exports a definition, and one line in `index.ts`. If the interface documents
+ * Defines a report as data. Settings, permissions, tables, `status` and `check` derive from these fields,
+ * so a new report is one file that exports a definition, and one line in `index.ts`. If the interface documents
  * a fact (docs/explanation/interface.md), the definition is its only place in the code. This module contains nothing
  * about fetching pages or writing rows.
  */
@@ -214,7 +214,6 @@ export interface ReportDefinition {
   /** The section of docs/explanation/interface.md. */
   section: string;
   enabledByDefault: boolean;
-  schedule: string;
   paging: Paging;
   day: DayRule;
   /**

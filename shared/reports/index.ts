@@ -7,5 +7,5 @@ import { transactions } from './transactions.ts';
 
 const definitions: readonly ReportDefinition[] = [clicks, clickDetails, orders, transactions, attribution];
 
-/** Every report by its name; settings, functions, schedules and tables derive from it, in this order. */
+/** Every report by its name; settings, permissions and tables derive from it, in this order. */
 export const reports: ReportRegistry = Object.fromEntries(definitions.map((report) => [report.name, report]));

@@ -20,7 +20,6 @@ export const orders: ReportDefinition = {
   description: 'Orders that publishers brought, with their current status',
   section: '4.3',
   enabledByDefault: true,
-  schedule: 'rate(1 hour)',
   // Ascending, so that an order that arrives while pages are read is added at the end and moves no other order.
   paging: {
     style: 'numbered',

@@ -15,7 +15,6 @@ export const transactions: ReportDefinition = {
   description: 'Transactions ready for settlement, by the day on which the order was made',
   section: '4.4',
   enabledByDefault: true,
-  schedule: 'rate(1 hour)',
   paging: { style: 'cursor', pageSize: { field: 'limit', min: 1, max: 200, default: 200 } },
   day: { by: 'dates' },
   openDay: 'pass',

@@ -1,8 +1,9 @@
 /*
- * Runs the program once: brands run concurrently, and each brand has one service client (one rate limit, one server
+ * Runs the program once: brands run concurrently, in turns (`turns.ts`), and each brand has one service client (one rate limit, one server
  * clock, one recovery from a refusal) for all its reports. This module creates the contexts and collects the outcomes;
  * `sync.ts` reads the reports of a brand.
  */
+import { mapConcurrent } from '../concurrency.ts';
 import { BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
@@ -37,6 +38,7 @@ import { createRateLimiter } from '../service/rate-limit.ts';
 import { SERVICE_RETRY, refusalOfPause } from '../service/retry.ts';
 import type { BrandSettings, Settings } from '../settings/settings.ts';
 import { type SyncedReport, syncReports } from './sync.ts';
+import { BRANDS_AT_ONCE, brandsInTurn } from './turns.ts';
 
 /** What a run works with. */
 export interface RunOptions extends LakeAccess {
@@ -92,17 +94,21 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   };
   const unregister = await lake.runs.register(run.id);
   try {
-    const brands = await Promise.allSettled(
-      selectBrands(options).map((brand) => syncBrand(options, run, brand)),
-    );
-    const reports = brands.flatMap((brand) => {
-      if (brand.status === 'rejected') throw brand.reason;
-      return brand.value;
+    const left: ReportOutcome[] = [];
+    let begun = 0;
+    const inTurn = await brandsInTurn(selectBrands(options), lastRunOf(options));
+    const brands = await mapConcurrent(inTurn, BRANDS_AT_ONCE, async (brand) => {
+      begun += 1;
+      if (begun <= BRANDS_AT_ONCE || !run.time.isUp()) return syncBrand(options, run, brand);
+      run.days.leave();
+      left.push(...leftToNextRun(options, brand));
+      return [];
     });
-    const outcome = syncOutcome(reports.map((report) => report.outcome));
+    const reports = brands.flat();
+    const outcome = syncOutcome([...reports.map((report) => report.outcome), ...left]);
     const ended: ReportOutcome[] = [];
     for (const report of reports) ended.push(await withContinuation(report, options.scope, outcome));
-    return syncOutcome(ended);
+    return syncOutcome([...ended, ...left]);
   } finally {
     await unregister();
   }
@@ -116,6 +122,27 @@ export async function storedSettings(
   const brands = selectBrands(options).map((brand) => [brand, brandSettingsOf(options, brand)] as const);
   await stored.assertMayReplace(Object.fromEntries(brands), options.adoption);
   return stored;
+}
+
+/** When the last run of a brand ended. */
+function lastRunOf(options: RunOptions): (brand: string) => Promise<string | undefined> {
+  const documents = createLakeDocuments({ store: options.lake.store, ...options });
+  return async (brand) => {
+    const [report] = selectReports(options, brand);
+    return report && (await documents.reportState(report.name, brand).cached()).lastRun?.at;
+  };
+}
+
+/** The outcomes of a brand that the time of the run did not suffice to begin. */
+function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {
+  const nothing = { requests: 0, retries: 0, throttles: 0 };
+  return selectReports(options, brand).map(({ name }) => ({
+    brand,
+    report: name,
+    status: 'incomplete',
+    days: [],
+    ...nothing,
+  }));
 }
 
 /**
@@ -267,7 +294,11 @@ export function settingsOf(
   const brandSettings = brandSettingsOf(options, brand);
   const settings = brandSettings.reports[report.name];
   if (!settings) throw notInSettings(report.name, brand);
-  return { brandSettings, settings, policy: policyOf(report, brandSettings, settings) };
+  return {
+    brandSettings,
+    settings,
+    policy: policyOf(report, brandSettings, settings, options.settings.deployment),
+  };
 }
 
 /** @throws BrandReportsError `config` if the settings lack the brand or the report */

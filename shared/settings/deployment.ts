@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { bool, integer, like, number, object, oneOf, oneOfNumbers } from '../validation/input.ts';
+import { HOURLY, RATE, RATES } from './schedule.ts';
 
 /** The periods that CloudWatch Logs accepts, up to ten years. */
 const LOG_RETENTION_DAYS = [
@@ -14,6 +15,8 @@ export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 /** The schema of the settings of a deployment. */
 export function deploymentSchema() {
   return object({
+    /** How often all reports of all brands are read. */
+    schedule: z._default(like(RATES, RATE), HOURLY),
     /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
     /** Raw records are deleted after this many days. */
@@ -27,7 +30,9 @@ export function deploymentSchema() {
     secretsKeyArn: z.optional(keyArn()),
     /** Who may use new tables: all principals that IAM allows, or only principals with a grant in Lake Formation. */
     tablePermissions: z._default(oneOf('iam', 'lake_formation'), 'iam'),
-    /** Instances reserved for each report's function, which are also its maximum; missing: none. */
+    /** How many brands a backfill reads at the same time. */
+    brandsAtOnce: z._default(integer(1, 40), 5),
+    /** Instances reserved for the function that reads, which are also its maximum; missing: none. */
     reservedConcurrency: z.optional(integer(1, 100)),
     /** Who receives alarms and the watcher's messages. */
     alarmEmail: z.optional(like('an e-mail address, e.g. ops@example.com', /^[^\s@]+@[^\s@]+\.[^\s@]+$/)),

@@ -7,7 +7,6 @@
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay, later } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';
-import { RATE, RATES } from './schedule.ts';
 import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
@@ -49,6 +48,7 @@ export type LakeBrandSettings = z.output<ReturnType<typeof lakeBrandSchema>>;
 export interface LakeSettings {
   brands: Readonly<Record<string, LakeBrandSettings>>;
   catalogs?: Settings['catalogs'];
+  deployment?: Pick<Settings['deployment'], 'schedule'>;
 }
 
 /**
@@ -241,7 +241,8 @@ function reportSchema(report: ReportDefinition) {
       : NOT_A_SETTING;
   const schema = object({
     enabled: z._default(bool(), report.enabledByDefault),
-    schedule: z._default(like(RATES, RATE), report.schedule),
+    /** The least time between two readings of a day; `run`: every run. A day that has ended is read without it. */
+    every: z._default(text(INTERVALS, isInterval), 'run'),
     /** The first day to read, if the report has records only from a later day on; missing: the start date of the brand. */
     startDate: z.optional(startDate()),
     filters: z.prefault(filtersSchema(report), {}),
@@ -362,7 +363,7 @@ function statesSchema() {
 function refreshSchema() {
   const tier = object({
     untilAgeDays: integer(1, 36_500),
-    every: text('run, or an interval such as 6 hours, 1 day', isInterval),
+    every: text(INTERVALS, isInterval),
   });
   return z.array(tier, { error: 'a list of { untilAgeDays, every }' }).check(
     z.refine(
@@ -387,6 +388,8 @@ function isTimeZone(zone: string): boolean {
     return false;
   }
 }
+
+const INTERVALS = 'run, or an interval such as 6 hours, 1 day';
 
 /** Ten years. */
 const MAX_INTERVAL_MS = 3650 * DAY_MS;

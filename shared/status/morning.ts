@@ -9,7 +9,6 @@ import { type Finding, ledgerTableSql } from '../findings/index.ts';
 import { whenToSet } from '../lake/documents/role-gaps.ts';
 import { CHANGES_TABLE } from '../lake/paths.ts';
 import { isComplete } from '../planning/day-state.ts';
-import { nextStartMs } from '../settings/schedule.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
@@ -35,14 +34,10 @@ ${parts.map((part) => (part === '' ? '' : html`<div>${part}</div>`))}</div>
 
 function runs(brand: PageBrand, controls: Controls): Html | string {
   const { name, tables, isScheduled } = brand;
-  const enabled = tables.filter(({ schedule }) => schedule !== undefined);
+  const enabled = tables.filter(({ every }) => every !== undefined);
   if (enabled.length === 0) return '';
-  const heads = ['report', 'last successful run', isScheduled ? 'next run' : 'due'];
-  const rows = enabled.map((table) => [
-    table.table,
-    lastRunText(table, brand),
-    isScheduled ? nextRunText(table, brand) : dueText(table, brand),
-  ]);
+  const heads = ['report', 'last successful run', 'due'];
+  const rows = enabled.map((table) => [table.table, lastRunText(table, brand), dueText(table, brand)]);
   const reports = enabled.map(({ report }) => report);
   return html`<h3>Runs</h3>
 ${pageTable(`Runs of ${name}`, heads, rows)}${failedRuns(enabled)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read the due days: ${controls.sync(reports, name)}</div>`}
@@ -64,13 +59,6 @@ function failedRuns(tables: readonly TableStatus[]): Html[] {
     if (kind === undefined || failedDays > 0) return [];
     return [html`<p><b>${table}</b> runs fail: ${kind} (${code}): ${message}</p>`];
   });
-}
-
-function nextRunText({ schedule = '', lastRun }: TableStatus, { nowMs, at }: PageBrand): string {
-  const wallMs = (ms: number) => Date.parse(`${at(new Date(ms).toISOString())}Z`);
-  const lastMs = lastRun && wallMs(Date.parse(lastRun.at));
-  const nextMs = nextStartMs(schedule, wallMs(nowMs), lastMs);
-  return `about ${new Date(nextMs).toISOString().slice(0, 16).replace('T', ' ')}`;
 }
 
 function dueText({ days }: TableStatus, { due }: PageBrand): string {

@@ -24,8 +24,8 @@ export interface TableStatus {
   days: DayFacts[];
   /** How the last run ended; missing if no run has ended. */
   lastRun?: LastRun;
-  /** The setting `schedule`; missing if the report is not enabled. */
-  schedule?: string;
+  /** The setting `every`; missing if the report is not enabled. */
+  every?: string;
   /** The roles without a field, whose columns in views are NULL; missing if there are none. */
   roleGaps?: readonly RoleGap[];
   /** Only with a span: the months before it with overdue or missing days, as far as the report state shows. */
@@ -52,9 +52,9 @@ export function tableStatuses(
       const own = lake.find((each) => each.brand === brand && each.report.name === report.name);
       if (!policy && !own) return [];
       const fieldsOf = (name: string) => settings?.brands[brand]?.reports[name]?.fields ?? {};
-      const schedule = settings?.brands[brand]?.reports[report.name]?.schedule;
+      const every = settings?.brands[brand]?.reports[report.name]?.every;
       const status = tableStatus({ brand, report, policy, reports, fieldsOf }, own, lake, nowMs, span);
-      return { ...status, ...(policy && schedule !== undefined && { schedule }) };
+      return { ...status, ...(policy && every !== undefined && { every }) };
     }),
   );
 }

@@ -9,7 +9,6 @@ import { type Access, PLACE } from '../fakes/access.ts';
 import { type Needed, stringOf } from '../fakes/aws-json-server.ts';
 import { neededInEvents } from '../fakes/events-server.ts';
 import { neededInGlue } from '../fakes/glue-server.ts';
-import { neededInScheduler } from '../fakes/scheduler-server.ts';
 import { neededInSecrets } from '../fakes/secrets-server.ts';
 import { policyOf } from '../iam/policy.ts';
 
@@ -130,7 +129,6 @@ function neededBy(call: Call): Needed[] {
   if (service === 'glue') return [neededInGlue(operation, input)];
   if (service === 'secretsmanager') return [neededInSecrets(operation, input)];
   if (service === 'events') return [neededInEvents(operation, input)];
-  if (service === 'scheduler') return neededInScheduler(operation, path, input);
   if (service === 'sns') return [{ action, resources: [topic] }];
   if (service === 'sqs') return [{ action, resources: [resource] }];
   if (service === 'states')

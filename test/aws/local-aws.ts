@@ -13,7 +13,6 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
-import { SchedulerClient, paginateListSchedules } from '@aws-sdk/client-scheduler';
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
 import { awsTestOptions } from '../fakes/aws-test-options.ts';
 import { startFunctionsServer } from './functions-server.ts';
@@ -73,7 +72,6 @@ export async function startLocalAws(folder: string, judge: Judge) {
     s3: new S3Client(awsTestOptions(url)),
     glue: new GlueClient(awsTestOptions(url)),
     secrets: new SecretsManagerClient(awsTestOptions(url)),
-    scheduler: new SchedulerClient(awsTestOptions(url)),
   };
 
   /** Calls a service that has no client here; moto takes the service from the signature's scope. */
@@ -272,15 +270,6 @@ export async function startLocalAws(folder: string, judge: Judge) {
         await sleep(200);
       }
       throw new Error(`${stateMachine} is still running`);
-    },
-
-    /** The group and the state of every schedule, with the brand in its name. */
-    async schedules(): Promise<string[]> {
-      const found: string[] = [];
-      for await (const { Schedules = [] } of paginateListSchedules({ client: clients.scheduler }, {}))
-        for (const { GroupName, Name = '', State } of Schedules)
-          found.push(`${GroupName} ${Name.replace(/-[0-9a-f]{22}$/, '')} ${State}`);
-      return found.sort();
     },
 
     async held(database: string, bucket: string): Promise<Held> {

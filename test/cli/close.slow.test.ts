@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLocalCatalog } from '../../shared/adapters/local/catalog.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { rebuildCatalog } from '../../shared/catalog/rebuild.ts';
+import { updateCatalog } from '../../shared/catalog/update.ts';
 import { DAY_MS } from '../../shared/days.ts';
 import { closeKey, versionKey } from '../../shared/lake/paths.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
@@ -36,7 +36,13 @@ beforeAll(async () => {
   }
   await writeLake(sample.store, whole);
   const links = { store: openLocalStore(whole), catalog: createLocalCatalog(whole), runs: blindRegistry };
-  await rebuildCatalog({ ...sample.access(), lake: links, isFatal: () => true });
+  await updateCatalog({
+    ...sample.access(),
+    lake: links,
+    settings: sample.settings(),
+    program: '1.0.0',
+    catalogId: 'test',
+  });
   await sample.close();
 });
 afterAll(() => temporary?.remove());

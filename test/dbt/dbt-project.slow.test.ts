@@ -210,7 +210,7 @@ describe('the project of a lake', () => {
 
   it('expects no day of a disabled report, and no day before its daily run', async () => {
     const { brands } = JSON.parse(await readFile(settings, 'utf8'));
-    const daily = { order_list: { schedule: 'rate(1 day)' }, [ATTRIBUTION]: { enabled: false } };
+    const daily = { order_list: { every: '1 day' }, [ATTRIBUTION]: { enabled: false } };
     const other = await sample.writeSettings('daily.json', {
       brands: { acme: { ...brands.acme, reports: daily } },
     });

@@ -1,23 +1,17 @@
 /** Starts the doubles of AWS for functions, with the variables by which the SDK and the functions find them. */
-import { reports } from '../../shared/reports/index.ts';
 import type { Access } from '../fakes/access.ts';
 import { startEventsServer } from '../fakes/events-server.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
-import { startSchedulerServer } from '../fakes/scheduler-server.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { startSnsServer } from '../fakes/sns-server.ts';
 
-export type AwsDoubles = Awaited<ReturnType<typeof startAwsDoubles>>;
-
 /** @param access refuses requests without permission; without it everything is allowed */
 export async function startAwsDoubles(access: Access = () => true) {
-  const groups = Object.keys(reports).map((report) => `BrandReports-${report}`);
   const doubles = {
     s3: await startS3Server({ bucket: 'lake', pageSize: 1000, access }),
     glue: await startGlueServer('brand_reports', { access }),
     secrets: await startSecretsServer({ access }),
-    scheduler: await startSchedulerServer(groups, { access }),
     sns: await startSnsServer({ access }),
     events: await startEventsServer({ access }),
   };
@@ -31,23 +25,9 @@ export async function startAwsDoubles(access: Access = () => true) {
       AWS_ENDPOINT_URL_S3: doubles.s3.url,
       AWS_ENDPOINT_URL_GLUE: doubles.glue.url,
       AWS_ENDPOINT_URL_SECRETS_MANAGER: doubles.secrets.url,
-      AWS_ENDPOINT_URL_SCHEDULER: doubles.scheduler.url,
       AWS_ENDPOINT_URL_SNS: doubles.sns.url,
       AWS_ENDPOINT_URL_EVENTBRIDGE: doubles.events.url,
     }),
     closeDoubles: () => Promise.all(Object.values(doubles).map((server) => server.close())),
   };
 }
-
-/** The variables that the stack gives its functions. */
-export const VARIABLES = {
-  LAKE_URL: 's3://lake',
-  LAKE_OWNER: '123456789012',
-  DATABASE: 'brand_reports',
-  SCHEDULED_FUNCTIONS: 'arn:aws:lambda:us-east-1:123456789012:function:BrandReports-',
-  SCHEDULER_ROLE: 'arn:aws:iam::123456789012:role/scheduler',
-  UNDELIVERED_QUEUE: 'arn:aws:sqs:us-east-1:123456789012:undelivered',
-};
-
-/** The variable that only functions which send events have. */
-export const WITH_EVENTS = { EVENT_BUS_ARN: 'arn:aws:events:us-east-1:123456789012:event-bus/default' };

@@ -5,17 +5,11 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as z from 'zod/mini';
 import { recordsOfDay } from '../../sample/brand.ts';
-import { addDays, dayOf } from '../../shared/days.ts';
-import { reportsBeside, reportsReadBy } from '../../shared/reports/definition.ts';
-import { reports } from '../../shared/reports/index.ts';
-import { PLACE } from '../fakes/access.ts';
+import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import { type Deployment, deployToDoubles } from './deployed.ts';
-import { othersIn } from './settings-in-lake.ts';
 import { eventsNamed } from './log-as-lambda.ts';
 
-/** A whole second, because the times of the sample's records are whole seconds. */
-const NOW = new Date(Math.floor(Date.now() / 1000) * 1000);
-const EVENT = { now: NOW.toISOString(), requestsPerSecond: 1000 };
+const TODAY = dayOf(Date.now(), 'UTC');
 
 const TABLES = [
   ['clicks_list', 'clicks'],
@@ -30,32 +24,39 @@ const LIBRARIES_OF_THE_LAPTOP = /node_modules\/(?:parquetjs-lite|@duckdb)|["'](?
 
 let deployment: Deployment;
 
-const outcomeSchema = z.object({
+const resultSchema = z.object({
   status: z.string(),
-  reports: z.array(
-    z.object({ brand: z.string(), days: z.array(z.object({ dt: z.string(), rows: z.number() })) }),
+  next: z.string(),
+  brands: z.array(
+    z.object({
+      brand: z.string(),
+      reports: z.record(
+        z.string(),
+        z.object({
+          read: z.object({ days: z.number(), from: z.string(), to: z.string(), rows: z.number() }),
+        }),
+      ),
+    }),
   ),
 });
 
 beforeAll(async () => {
-  deployment = await deployToDoubles(() => NOW);
+  deployment = await deployToDoubles(() => new Date());
 });
 afterAll(() => deployment.close());
 
 describe('the synthesised bundle', () => {
   it('contains everything that it needs, and no forbidden library', () => {
-    expect(deployment.functions.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(TABLES.map(([name]) => name)),
-    );
+    expect(deployment.functions.map(({ name }) => name).sort()).toEqual(['sync', 'watch']);
     for (const { bundle } of deployment.functions)
       expect(readFileSync(bundle, 'utf8')).not.toMatch(LIBRARIES_OF_THE_LAPTOP);
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['an unknown key', { brands: ['acme'] }, /brands is unknown; allowed: brand, from/],
+    ['an unknown key', { brands: ['acme'] }, /brands is unknown; allowed: brand, reports, from/],
     ['an unknown brand', { brand: 'nobody' }, /brand is "nobody"; allowed: acme, globex/],
   ])('throws on an event with %s', async (_name, event, message) => {
-    expect(await deployment.invoke('order_list', event)).toEqual({
+    expect(await deployment.invoke('sync', event)).toEqual({
       errorType: 'BrandReportsError',
       errorMessage: expect.stringMatching(message),
     });
@@ -63,65 +64,54 @@ describe('the synthesised bundle', () => {
   });
 
   it('checks the connection and writes nothing', async () => {
-    const { answer } = await deployment.invoke('order_list', { ...EVENT, check: true });
+    const { answer } = await deployment.invoke('sync', { reports: ['orders'], check: true });
     expect(answer).toMatchObject({ status: 'ok' });
     expect(deployment.sample.requests.length).toBeGreaterThan(0);
-    expect(othersIn(deployment.s3.objects)).toEqual([]);
+    expect([...deployment.s3.objects.keys()]).toEqual([]);
   });
 
   it('returns the remaining work if the time is short, and throws nothing', async () => {
-    const { answer } = await deployment.invoke(
-      'order_list',
-      { ...EVENT, brand: 'globex' },
-      { remainingMs: 1 },
-    );
-    expect(answer).toMatchObject({ status: 'incomplete', reports: [{ brand: 'globex' }] });
+    const { answer } = await deployment.invoke('sync', { brand: 'globex' }, { remainingMs: 1 });
+    expect(answer).toMatchObject({ status: 'incomplete', brands: [{ brand: 'globex' }] });
   });
 
   it('names s3:ListBucket if its policies do not allow it', async () => {
-    const { role } = deployment.functionNamed('order_list');
+    const { role } = deployment.functionNamed('sync');
     deployment.policies.set(
       'cannot-list',
       (action, resource, context) =>
         action !== 's3:ListBucket' && deployment.may(role, action, resource, context),
     );
-    const { answer } = await deployment.invoke('order_list', EVENT, { role: 'cannot-list' });
-    const refused = { error: { kind: 'config', message: expect.stringContaining('s3:ListBucket') } };
-    expect(answer).toMatchObject({ status: 'failed', reports: [refused, refused] });
+    const { answer } = await deployment.invoke('sync', { reports: ['orders'] }, { role: 'cannot-list' });
+    const error = { kind: 'config', message: expect.stringContaining('s3:ListBucket') };
+    const refused = { reports: { order_list: { error } } };
+    expect(answer).toMatchObject({ status: 'failed', next: 'person', brands: [refused, refused] });
   });
 
-  it('can do nothing under the policies of another report', async () => {
-    const stored = () => [...deployment.s3.objects].map(([key, { etag }]) => `${key} ${etag}`);
-    const before = stored();
-    const { answer } = await deployment.invoke('clicks_list', EVENT, {
-      role: deployment.functionNamed('order_list').role,
-    });
-    const refused = { error: { kind: 'config' } };
-    expect(answer).toMatchObject({ status: 'failed', reports: [refused, refused] });
-    expect(stored()).toEqual(before);
-  });
-
-  it.each(TABLES)('syncs %s of all brands into %s, on S3 and in the catalog', async (report, table) => {
-    const { answer } = await deployment.invoke(report, EVENT);
-    const { status, reports } = z.parse(outcomeSchema, answer);
-    expect({ status, brands: reports.map(({ brand }) => brand).sort() }).toEqual({
-      status: 'complete',
+  it('reads all reports of all brands, on S3 and in the catalog', async () => {
+    const { answer } = await deployment.invoke('sync', {});
+    const { status, next, brands } = z.parse(resultSchema, answer);
+    expect({ status, next, brands: brands.map(({ brand }) => brand).sort() }).toEqual({
+      ...{ status: 'complete', next: 'nothing' },
       brands: ['acme', 'globex'],
     });
-    for (const { brand, days } of reports) {
-      const { [brand]: held } = deployment.sample.brands;
-      if (!held) throw new Error(`the sample has no brand ${brand}`);
-      for (const { dt, rows } of days) {
-        expect({ dt, rows }).toEqual({ dt, rows: recordsOfDay(held, report, dt).length });
-        expect(objectsAt(table, brand, dt)).toEqual([expect.stringMatching(/\/part-0000\.parquet$/)]);
+    for (const { brand, reports } of brands)
+      for (const [report, table] of TABLES) {
+        const { [brand]: held } = deployment.sample.brands;
+        const read = reports[report]?.read;
+        if (!held || !read) throw new Error(`${brand} ${report} was not read`);
+        expect(read.days).toBeGreaterThanOrEqual(3);
+        const days = daysFrom(read.from, read.to);
+        const records = days.reduce((sum, day) => sum + recordsOfDay(held, report, day).length, 0);
+        expect({ report, rows: read.rows }).toEqual({ report, rows: records });
+        for (const day of days)
+          expect(objectsAt(table, brand, day)).toEqual([expect.stringMatching(/\/part-0000\.parquet$/)]);
       }
-      expect(days.length).toBeGreaterThanOrEqual(3);
-    }
   });
 
-  it('prints one line for each brand of a run, with what the run did, and no metric', async () => {
+  it('prints one line for each report of a run, with what the run did, and no metric', async () => {
     const before = deployment.printed().length;
-    await deployment.invoke('order_list', EVENT);
+    await deployment.invoke('sync', { reports: ['order_list'] });
     const printed = deployment.printed().slice(before);
     const line = { event: 'run_ended', report: 'order_list', status: 'complete', rows: expect.any(Number) };
     const lines = eventsNamed('run_ended', printed);
@@ -134,9 +124,11 @@ describe('the synthesised bundle', () => {
 
   it('rebuilds days from their raw records, without a request and without a secret', async () => {
     // Not the current day: just after midnight none of it has been read.
-    const [from, to] = [-2, -1].map((days) => addDays(dayOf(NOW.getTime(), 'UTC'), days));
+    const [from, to] = [-2, -1].map((days) => addDays(TODAY, days));
     const [requests, calls] = [deployment.sample.requests.length, deployment.calls.length];
-    const { answer } = await deployment.invoke('order_list', { rebuild: true, brand: 'acme', from, to });
+    const { answer } = await deployment.invoke('sync', {
+      ...{ rebuild: true, brand: 'acme', reports: ['orders'], from, to },
+    });
     expect(answer).toMatchObject({
       status: 'complete',
       reports: [
@@ -148,8 +140,8 @@ describe('the synthesised bundle', () => {
     expect(new Set(services)).toEqual(new Set(['s3', 'glue']));
   });
 
-  it('draws the status page', async () => {
-    expect(await deployment.invoke('calendar', {})).toMatchObject({
+  it('draws the status page, and makes every table and view', async () => {
+    expect(await deployment.invoke('watch', {})).toMatchObject({
       answer: { problems: expect.anything() },
     });
     const page = deployment.s3.objects.get('status/coverage.html');
@@ -163,31 +155,26 @@ describe('the synthesised bundle', () => {
       );
     const before = catalogued();
     deployment.glue.tables.clear();
-    expect(await deployment.invoke('rebuild-catalog', {})).toMatchObject({ answer: expect.anything() });
-    const closed = [...deployment.glue.tables.keys()].filter((name) => name.endsWith('_closed'));
-    expect(closed).toHaveLength(7);
-    expect(catalogued()).toEqual({
-      ...before,
-      ...Object.fromEntries(closed.map((name) => [name, new Set()])),
-      freshness: new Set(),
-      changes: new Set(),
-      changes_daily: new Set(),
-      restatements: new Set(),
-    });
+    const { answer } = await deployment.invoke('watch', { rebuildCatalog: true });
+    expect(answer).toMatchObject({ catalog: { status: 'complete', brandsLeft: [] } });
+    expect(catalogued()).toEqual(before);
   });
 
   it('returns a failure as a document, with the command that fixes it', async () => {
     deployment.secrets.secrets.delete('brand-reports/acme');
-    // At the current time: a run at an earlier time does not read the newer days again.
-    const { now: _now, ...present } = EVENT;
-    const { answer } = await deployment.invoke('order_list', {
-      ...present,
-      brand: 'acme',
-      from: addDays(dayOf(NOW.getTime(), 'UTC'), -1),
+    const { answer } = await deployment.invoke('sync', {
+      ...{ brand: 'acme', reports: ['order_list'] },
+      from: addDays(TODAY, -1),
     });
     expect(answer).toMatchObject({
       status: 'failed',
-      reports: [{ error: { kind: 'config', message: expect.stringContaining('create-secret') } }],
+      brands: [
+        {
+          reports: {
+            order_list: { error: { kind: 'config', message: expect.stringContaining('create-secret') } },
+          },
+        },
+      ],
     });
   });
 
@@ -198,38 +185,6 @@ describe('the synthesised bundle', () => {
       expect(deployment.printed() + stored).not.toContain(secret);
     }
     expect(deployment.printed()).not.toMatch(/[0-9a-f]{64}/);
-  });
-});
-
-describe('the policies of a function', () => {
-  const others = TABLES.flatMap(([report]) =>
-    TABLES.flatMap(([other, table]) => (other === report ? [] : [{ report, other, table }])),
-  );
-
-  const mayRead = (report: string, other: string, table: string, key: string) => {
-    const definition = reports[report];
-    if (key === `schema/${table}.json`)
-      return (
-        definition !== undefined && reportsBeside(reports, definition).some(({ name }) => name === other)
-      );
-    const isContent = [`ledger/${other}/`, `snapshots/${table}/`].some((prefix) => key.startsWith(prefix));
-    return isContent && definition !== undefined && reportsReadBy(definition).includes(other);
-  };
-
-  it.each(others)('let $report change nothing of $other', ({ report, other, table }) => {
-    const { role } = deployment.functionNamed(report);
-    const objects = [`raw/${other}/x`, `ledger/${other}/x`, `snapshots/${table}/x`, `schema/${table}.json`];
-    for (const key of [...objects, `snapshots/coverage/brand=acme/report=${other}/x`]) {
-      const may = (action: string) =>
-        deployment.may(role, action, `arn:aws:s3:::lake/${key}`, { 's3:if-none-match': '*' });
-      expect(['s3:PutObject', 's3:DeleteObject'].filter(may)).toEqual([]);
-      expect({ key, read: may('s3:GetObject') }).toEqual({
-        key,
-        read: mayRead(report, other, table, key),
-      });
-    }
-    for (const action of ['glue:UpdateTable', 'glue:CreatePartition', 'glue:UpdatePartition'])
-      expect(deployment.may(role, action, `arn:aws:glue:${PLACE}:table/brand_reports/${table}`)).toBe(false);
   });
 });
 

@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as z from 'zod/mini';
@@ -14,7 +14,6 @@ import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { type Access, PLACE } from '../fakes/access.ts';
 import { COMPILE_CACHE } from '../fakes/compile-cache.ts';
-import { startHttpServer } from '../fakes/http-server.ts';
 import {
   type Allows,
   type Permission,
@@ -24,7 +23,6 @@ import {
   tagsOfRole,
 } from '../iam/policy.ts';
 import { startAwsDoubles } from './aws-doubles.ts';
-import { putPacked } from './settings-in-lake.ts';
 import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
 
 const MINUTES_15 = 900_000;
@@ -51,9 +49,6 @@ const functionSchema = z.object({
   Code: z.object({ S3Key: z.string() }),
   Environment: z.object({ Variables: z.record(z.string(), z.string()) }),
 });
-
-const catalogSchema = z.object({ settings: z.object({ hash: z.string(), packed: z.string() }) });
-type Packed = z.infer<typeof catalogSchema>['settings'];
 
 export type Deployment = Awaited<ReturnType<typeof deployToDoubles>>;
 
@@ -82,16 +77,13 @@ export async function deployToDoubles(now: () => Date) {
   };
   const sample = await startSampleService({ now });
   const doubles = await startAwsDoubles(access);
-  /** Receives the response of the custom resource. */
-  const cloudFormation = await startHttpServer((_request, _body, response) => response.end());
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     doubles.secrets.secrets.set(`brand-reports/${brand}`, JSON.stringify(credentials));
-  const { functions, packed } = await synthesise();
-  putPacked(doubles.s3.objects, packed);
+  const functions = await synthesise();
   let printed = '';
 
   /** Builds the template, the bundles and the policies as a deployment does. */
-  async function synthesise(): Promise<{ functions: DeployedFunction[]; packed: Packed }> {
+  async function synthesise(): Promise<DeployedFunction[]> {
     const settings = join(folder, 'settings.json');
     writeFileSync(settings, JSON.stringify(sampleSettings(sample)));
     const out = join(folder, 'cdk.out');
@@ -100,9 +92,7 @@ export async function deployToDoubles(now: () => Date) {
     const template = parseTemplate(readFileSync(join(out, 'BrandReports.template.json'), 'utf8'));
     const values = valuesOf(template);
     bucketAllows = policyOfBuckets(template, values);
-    const [[, catalog] = []] = resourcesOf(template, 'Custom::BrandReportsCatalog');
-    const { settings: packed } = z.parse(catalogSchema, catalog);
-    const functions = resourcesOf(template, 'AWS::Lambda::Function').flatMap(([, properties]) => {
+    return resourcesOf(template, 'AWS::Lambda::Function').flatMap(([, properties]) => {
       const { success, data } = z.safeParse(functionSchema, resolve(properties, values));
       if (!success) return [];
       const { FunctionName, Role, Code, Environment } = data;
@@ -119,7 +109,6 @@ export async function deployToDoubles(now: () => Date) {
         },
       ];
     });
-    return { functions, packed };
   }
 
   function functionNamed(name: string): DeployedFunction {
@@ -150,7 +139,7 @@ export async function deployToDoubles(now: () => Date) {
           PATH: process.env.PATH,
           ...environment,
           ...doubles.endpoints(role),
-          AWS_ENDPOINT_URL_CLOUDFORMATION: cloudFormation.url,
+          LAMBDA_TASK_ROOT: dirname(bundle),
         },
       },
     );
@@ -162,10 +151,7 @@ export async function deployToDoubles(now: () => Date) {
   return {
     ...doubles,
     sample,
-    cloudFormation,
     functions,
-    /** The settings in the properties of the custom resource. */
-    packed,
     policies,
     /** Without recording it as a call. */
     may,
@@ -177,7 +163,7 @@ export async function deployToDoubles(now: () => Date) {
     /** The output of the functions so far. */
     printed: () => printed,
     async close() {
-      await Promise.all([sample.close(), cloudFormation.close(), doubles.closeDoubles()]);
+      await Promise.all([sample.close(), doubles.closeDoubles()]);
       rmSync(folder, { recursive: true });
     },
   };

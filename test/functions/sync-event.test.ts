@@ -1,27 +1,47 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseSyncEvent } from '../../functions/sync-event.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 
-const BRANDS = ['acme', 'globex'];
+const brand = {
+  baseUrl: 'https://service.example',
+  service: 'ACME',
+  timeZone: 'UTC',
+  startDate: '2026-01-01',
+};
+const settings = parseSettings(
+  { brands: { acme: brand, globex: { ...brand, reports: { order_list: { enabled: false } } } } },
+  reports,
+);
+const parse = (event: unknown) => parseSyncEvent(event, settings, reports);
+const REPORTS = 'clicks_list, order_list, transaction_list, amazon_attribution_report';
 
 describe('the event of the sync function', () => {
   it.each([
     ['of all brands', {}],
-    ['of a schedule', { brand: 'globex' }],
+    ['of one brand', { brand: 'globex' }],
+    ['of some reports of all brands', { reports: ['clicks_list', 'order_list'] }],
     [
       'to read a range again',
-      { brand: 'acme', from: '2026-01-01', to: '2026-01-31', requestsPerSecond: 0.5 },
+      { brand: 'acme', reports: ['order_list'], from: '2026-01-01', to: '2026-01-31' },
     ],
     ['to accept fewer records of a range', { brand: 'acme', from: '2026-01-01', acceptFewer: true }],
     ['to accept fewer records up to a day', { to: '2026-01-31', acceptFewer: true }],
     ['to accept fewer records of no day', { acceptFewer: false }],
-    ['to check the connection', { check: true, now: '2026-01-31T06:00:00Z' }],
+    ['to check the connection', { check: true }],
   ])('is accepted: %s', (_name, event) => {
-    expect(parseSyncEvent(event, BRANDS)).toEqual(event);
+    expect(parse(event)).toEqual(event);
+  });
+
+  it('names reports by the names of their tables too', () => {
+    expect(parse({ reports: ['orders', 'order_list', 'clicks'] })).toEqual({
+      reports: ['order_list', 'clicks_list'],
+    });
   });
 
   it('is a rebuild if it has "rebuild"', () => {
     const days = { brand: 'acme', from: '2026-01-01', to: '2026-01-31' };
-    expect(parseSyncEvent({ rebuild: true, ...days }, BRANDS)).toEqual({ rebuild: true, ...days });
+    expect(parse({ rebuild: true, ...days })).toEqual({ rebuild: true, ...days });
   });
 
   it.each<[string, unknown, string]>([
@@ -38,16 +58,16 @@ describe('the event of the sync function', () => {
       'from is "2026-02-02"; allowed: a day not after 2026-02-01',
     ],
     [
-      'a rebuild at another time',
-      { rebuild: true, brand: 'acme', from: '2026-01-01', to: '2026-01-01', now: '2026-01-31T06:00:00Z' },
-      'now is unknown; allowed: rebuild, brand, from, to',
+      'a rebuild that checks',
+      { rebuild: true, brand: 'acme', from: '2026-01-01', to: '2026-01-01', check: true },
+      'check is unknown; allowed: rebuild, brand, reports, from, to',
     ],
     ['not an object', null, 'the top level is null; allowed: an object'],
     ['a list', [], 'the top level is a list; allowed: an object'],
     [
       'an unknown key',
       { brands: 'acme' },
-      'brands is unknown; allowed: brand, from, to, acceptFewer, rebuild, check, now, requestsPerSecond; did you mean brand?',
+      'brands is unknown; allowed: brand, reports, from, to, acceptFewer, check, rebuild; did you mean brand?',
     ],
     ['an unknown brand', { brand: 'acne' }, 'brand is "acne"; allowed: acme, globex; did you mean acme?'],
     ['a day that does not exist', { from: '2026-02-30' }, 'from is "2026-02-30"; allowed: a day, YYYY-MM-DD'],
@@ -69,22 +89,27 @@ describe('the event of the sync function', () => {
     [
       'a rebuild that accepts fewer records',
       { rebuild: true, brand: 'acme', from: '2026-01-01', to: '2026-01-01', acceptFewer: true },
-      'acceptFewer is unknown; allowed: rebuild, brand, from, to',
+      'acceptFewer is unknown; allowed: rebuild, brand, reports, from, to',
     ],
     ['a check that is text', { check: 'true' }, 'check is "true"; allowed: true, false'],
+    ['no report', { reports: [] }, 'reports is a list; allowed: a list of reports, at least one'],
     [
-      'a current time without a zone',
-      { now: '2026-01-31T06:00:00' },
-      'now is "2026-01-31T06:00:00"; allowed: an instant',
+      'a report that is text',
+      { reports: 'orders' },
+      'reports is "orders"; allowed: a list of reports, at least one',
     ],
-    ['a rate of 0', { requestsPerSecond: 0 }, 'requestsPerSecond is 0; allowed: a number above 0'],
+    ['an unknown report', { reports: ['order'] }, `reports.0 is "order"; allowed: ${REPORTS}`],
+    ['a report that no brand has enabled', { reports: ['clicks_detail'] }, 'is "clicks_detail"; allowed: '],
+    [
+      'a report that the brand has not enabled',
+      { brand: 'globex', reports: ['clicks_list', 'orders'] },
+      'reports.1 is "order_list"; allowed: clicks_list, transaction_list',
+    ],
   ])('is refused: %s', (_name, event, message) => {
-    expect(() => parseSyncEvent(event, BRANDS)).toThrow(message);
+    expect(() => parse(event)).toThrow(message);
   });
 
   it('I9: is refused without repeating a credential', () => {
-    expect(() => parseSyncEvent({ token: 'SENSITIVE' }, BRANDS)).toThrow(
-      /^(?!.*SENSITIVE).*\n- token is unknown/s,
-    );
+    expect(() => parse({ token: 'SENSITIVE' })).toThrow(/^(?!.*SENSITIVE).*\n- token is unknown/s);
   });
 });

@@ -9,7 +9,6 @@ import { LEDGER_TABLES, closeKey, schemaKey } from '../../shared/lake/paths.ts';
 import { dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Deployment } from '../functions/deployed.ts';
-import { othersIn } from '../functions/settings-in-lake.ts';
 import { type Permission, covers } from './policy.ts';
 
 /** Permissions that exist for a reason that no run of the functions shows. */
@@ -25,19 +24,13 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
     reason: 'Lambda itself sends an event that failed to the queue, by the role of the function',
   },
   {
-    name: 'backfill',
-    action: /^s3:GetObject$/,
-    resource: /raw\/(clicks_list|clicks_detail|transaction_list|amazon_attribution_report)\//,
-    reason: 'read where several executions read one day: otherwise its pages become rows as they come',
-  },
-  {
     action: /^s3:GetObject$/,
     resource: /^arn:aws:s3:::lake\/snapshots\/changes\//,
     reason:
       'read where the changes of a day have lost their own object: test/sync/changes.slow.test.ts loses it',
   },
   {
-    name: 'rebuild-catalog',
+    name: 'watch',
     action: /^s3:PutObject$/,
     resource: /^arn:aws:s3:::lake\/changes\//,
     reason: 'written where the changes of a day have lost their object, as above',
@@ -66,16 +59,6 @@ export interface Usage extends Permission {
 export async function exercise(deployment: Deployment): Promise<void> {
   const { sample, invoke } = deployment;
   const now = new Date();
-  const deploy = (RequestType: 'Create' | 'Update' | 'Delete') =>
-    invoke('rebuild-catalog', {
-      RequestType,
-      ResponseURL: `${deployment.cloudFormation.url}/answer`,
-      StackId: 'stack',
-      RequestId: 'request',
-      LogicalResourceId: 'resource',
-      ...(RequestType === 'Update' && { OldResourceProperties: { nonce: 'before' } }),
-      ResourceProperties: { nonce: 'after', settings: deployment.packed },
-    });
   // As after somebody deleted a catalog.
   const removeTables = () => {
     deployment.glue.tables.clear();
@@ -84,50 +67,42 @@ export async function exercise(deployment: Deployment): Promise<void> {
   // Old enough for a backfill at every hour: just after midnight the schedule still reads the day before yesterday.
   const day = addDays(dayOf(now.getTime(), 'UTC'), -3);
 
-  // As before a first deployment.
-  for (const [key] of deployment.s3.objects) deployment.s3.objects.delete(key);
-  await deploy('Create');
-  editSchedules(deployment);
-  await invoke('order_list', { check: true });
-  for (const work of [() => backfillAll(deployment, day), () => syncAll(deployment)]) {
+  await invoke('sync', { check: true });
+  const ofDay = { brand: 'acme', from: day, to: day };
+  for (const event of [ofDay, {}]) {
     removeTables();
-    await work();
-    await work();
+    await sync(deployment, event);
+    await sync(deployment, event);
     // The changes of a day are written beside the earlier changes.
     for (let changes = 0; changes < 2; changes += 1) {
       addField(sample);
       leaveOver(deployment, now, day);
       damageTables(deployment);
-      await work();
+      await sync(deployment, event);
     }
   }
-  // Runs each report's function, in a lake where the other functions have discovered their columns, because views over
-  // several tables need these columns.
+  // In a lake where other reports have discovered their columns, because views over several tables need these columns.
   for (const [report, { table }] of Object.entries(reports)) {
     removeTables();
     forgetColumns(deployment, table);
-    await sync(deployment, report, { brand: 'acme', from: day, to: day });
+    await sync(deployment, { ...ofDay, reports: [report] });
     damageTables(deployment);
     forgetColumns(deployment, table);
     leaveOver(deployment, now, day);
-    await sync(deployment, report, { brand: 'acme', from: day, to: day });
-    await sync(deployment, report, { rebuild: true, brand: 'acme', from: day, to: day });
+    await sync(deployment, { ...ofDay, reports: [report] });
+    await sync(deployment, { ...ofDay, reports: [report], rebuild: true });
   }
   // The first writer of a lake stores the number of its format.
-  for (const report of Object.keys(reports))
-    await inEmptyLake(deployment, () => sync(deployment, report, { brand: 'acme', from: day, to: day }));
-  await inEmptyLake(deployment, () => backfill(deployment, 'order_list', 'acme', day));
-  await inEmptyLake(deployment, () => invoke('calendar', {}));
+  await inEmptyLake(deployment, () => sync(deployment, ofDay));
   await watchTwice(deployment);
   removeTables();
-  await deploy('Update');
+  await invoke('watch', { rebuildCatalog: true });
   damageTables(deployment);
   forgetPublications(deployment);
   leaveClosedDay(deployment);
-  await invoke('rebuild-catalog', {});
-  // A function reads Iceberg metadata only if the tables point at metadata of this lake.
-  await invoke('rebuild-catalog', {});
-  await deploy('Delete');
+  await invoke('watch', { rebuildCatalog: true });
+  // The function reads Iceberg metadata only if the tables point at metadata of this lake.
+  await invoke('watch', { rebuildCatalog: true });
 }
 
 /** The watcher reports a run that failed. It may read a news document only if it has reported news. */
@@ -149,38 +124,20 @@ async function watchTwice({ invoke, s3, sns }: Deployment): Promise<void> {
     const body = Buffer.from(JSON.stringify({ ...JSON.parse(stored.body.toString()), lastRun }));
     s3.objects.set(key, { ...stored, body });
   }
-  await invoke('calendar', {});
-  await invoke('calendar', {});
+  await invoke('watch', {});
+  await invoke('watch', {});
   if (sns.published.length !== 1) throw new Error(`the watcher sent ${sns.published.length} times`);
 }
 
-/** The functions of the reports, clicks before their details. */
-async function syncAll(deployment: Deployment): Promise<void> {
-  const [clicks = '', ...others] = Object.keys(reports);
-  await sync(deployment, clicks);
-  await Promise.all(others.map((report) => sync(deployment, report)));
-}
-
-async function sync({ invoke }: Deployment, report: string, more: object = {}): Promise<void> {
-  const { answer } = await invoke(report, 'rebuild' in more ? more : { requestsPerSecond: 1000, ...more });
-  if (JSON.stringify(answer).includes('"failed"')) throw new Error(`${report}: ${JSON.stringify(answer)}`);
-}
-
-async function backfillAll(deployment: Deployment, day: string): Promise<void> {
-  const [clicks = '', ...others] = Object.keys(reports);
-  // One report is enough for the secrets of all brands.
-  for (const brand of Object.keys(deployment.sample.brands)) await backfill(deployment, clicks, brand, day);
-  await Promise.all(others.map((report) => backfill(deployment, report, 'acme', day)));
-}
-
-async function backfill({ invoke }: Deployment, report: string, brand: string, day: string): Promise<void> {
-  await invoke('backfill', { brand, reports: [report], from: day, to: day, pages: 0, stalled: 0 });
+async function sync({ invoke }: Deployment, event: object): Promise<void> {
+  const { answer } = await invoke('sync', event);
+  if (JSON.stringify(answer).includes('"failed"')) throw new Error(JSON.stringify(answer));
 }
 
 /** Afterwards the lake is unchanged. */
 async function inEmptyLake({ s3 }: Deployment, work: () => Promise<unknown>): Promise<void> {
   const held = [...s3.objects];
-  for (const [key] of othersIn(s3.objects)) s3.objects.delete(key);
+  s3.objects.clear();
   await work();
   s3.objects.clear();
   for (const [key, stored] of held) s3.objects.set(key, stored);
@@ -212,12 +169,6 @@ function damageTables({ glue }: Deployment): void {
     for (const [path, partition] of stored.partitions)
       stored.partitions.set(path, { ...partition, StorageDescriptor: { Location: 's3://elsewhere/' } });
   }
-}
-
-/** As after a person edited schedules by hand. */
-function editSchedules({ scheduler }: Deployment): void {
-  for (const schedules of scheduler.held.values())
-    for (const stored of schedules.values()) stored.modifiedAt += 60;
 }
 
 /** As before the first run of the report. */

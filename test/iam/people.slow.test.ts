@@ -73,8 +73,8 @@ describe('the policy of operators', () => {
 
   it('allows everything that running the pipeline requires', () => {
     const groups = resourcesOf(template, 'AWS::Logs::LogGroup').map(([id]) => id);
-    expect(groups).toHaveLength(8);
-    const names = ['order_list', 'clicks_list', 'backfill', 'calendar'];
+    expect(groups).toHaveLength(3);
+    const names = ['sync', 'watch'];
     const calls: Call[] = [
       ...names.flatMap((name): Call[] => [
         ['lambda:InvokeFunction', arn('lambda', `function:BrandReports-${name}`)],
@@ -106,7 +106,7 @@ describe('the policy of operators', () => {
   });
 
   it('allows no data, no secret, and no change of code or configuration', () => {
-    const fn = arn('lambda', 'function:BrandReports-order_list');
+    const fn = arn('lambda', 'function:BrandReports-sync');
     const calls: Call[] = [
       ...[
         'snapshots/orders/brand=acme/dt=x/y',
@@ -114,7 +114,7 @@ describe('the policy of operators', () => {
         'raw/x',
         'changes/x',
       ].map((key): Call => ['s3:GetObject', object(key)]),
-      ...['schema/orders.json', 'status/watch.json', 'query-results/x', 'settings/current.json'].map(
+      ...['schema/orders.json', 'status/watch.json', 'query-results/x'].map(
         (key): Call => ['s3:GetObject', object(key)],
       ),
       ['s3:PutObject', page],
@@ -126,9 +126,8 @@ describe('the policy of operators', () => {
       ...['UpdateFunctionCode', 'UpdateFunctionConfiguration', 'PutFunctionConcurrency', 'AddPermission'].map(
         (action): Call => [`lambda:${action}`, fn],
       ),
-      ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-staging-order_list')],
+      ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-staging-sync')],
       ['lambda:InvokeFunction', `${fn}:1`],
-      ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-rebuild-catalog')],
       ['states:UpdateStateMachine', backfill('stateMachine')],
       ['states:StopExecution', backfill('execution', '-2:one')],
       ['states:UpdateMapRun', backfill('mapRun', '/Brands:the-map')],
@@ -231,7 +230,7 @@ const SHARED_CALLS: Call[] = [
   ['glue:GetTable', arn('glue', 'table/brand_reports_iceberg/orders')],
   ['glue:UpdateTable', arn('glue', 'table/brand_reports/orders')],
   ['athena:StartQueryExecution', arn('athena', 'workgroup/BrandReports')],
-  ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-order_list')],
+  ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-sync')],
   ['secretsmanager:GetSecretValue', arn('secretsmanager', 'secret:brand-reports/acme-AbCdEf')],
 ];
 

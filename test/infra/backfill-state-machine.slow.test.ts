@@ -1,34 +1,38 @@
 import { describe, expect, it } from '@jest/globals';
-import { Match } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
-import { backfillTemplate } from './backfill-stack.ts';
 import { type Doubles, execute } from './execute.ts';
-import { ACME } from './stack.ts';
+import { ACME, stackOf } from './stack.ts';
 
-const template = backfillTemplate({ brands: { acme: ACME } });
-const INPUT = { brands: ['acme', 'globex', 'initech'] };
+const template = Template.fromStack(stackOf({ brands: { acme: ACME } }));
+const BRANDS = ['acme', 'globex', 'initech'];
 
-const planSchema = z.object({ plan: z.looseObject({}) });
-const concludingSchema = z.object({ conclude: z.array(z.unknown()) });
-const runSchema = z.object({ brand: z.string(), run: z.number() });
-type Script = Record<string, (string | Error)[]>;
+const eventSchema = z.looseObject({ brand: z.optional(z.string()) });
+const [NOTHING, AGAIN, STAGED, LATER, PERSON] = [
+  { next: 'nothing', progress: true },
+  { next: 'again', progress: true },
+  { next: 'again', progress: false },
+  { next: 'later', progress: false },
+  { next: 'person', progress: false },
+];
+type End = typeof NOTHING | Error;
 
-/** A function whose runs of each brand end as the script says, and `complete` without a script. */
-function scripted(script: Script): { invoke: Doubles['invoke']; runs: string[] } {
-  const runs: string[] = [];
+/** A function whose runs of each brand end as the script says, and complete without a script. */
+function scripted(script: Record<string, (End | undefined)[]>): {
+  invoke: Doubles['invoke'];
+  events: unknown[];
+} {
+  const events: unknown[] = [];
   const left = Object.fromEntries(Object.entries(script).map(([brand, ends]) => [brand, [...ends]]));
-  const invoke = async (payload: unknown) => {
-    if (z.safeParse(planSchema, payload).success)
-      return { items: INPUT.brands.map((brand) => ({ brand, run: 0 })) };
-    const concluding = z.safeParse(concludingSchema, payload);
-    if (concluding.success) return { brands: concluding.data.conclude };
-    const { brand, run } = z.parse(runSchema, payload);
-    runs.push(`${brand} ${run}`);
-    const end = left[brand]?.shift() ?? 'complete';
+  const invoke = async (event: unknown) => {
+    events.push(event);
+    const { brand } = z.parse(eventSchema, event);
+    if (brand === undefined) return { ...AGAIN, brands: BRANDS.map((each) => ({ brand: each })) };
+    const end = left[brand]?.shift() ?? NOTHING;
     if (end instanceof Error) throw end;
-    return { brand, run: run + 1, status: end };
+    return { ...end, brands: [{ brand }] };
   };
-  return { invoke, runs };
+  return { invoke, events };
 }
 
 function named(name: string): Error {
@@ -36,31 +40,47 @@ function named(name: string): Error {
 }
 
 describe('the state machine of the backfill', () => {
-  it('passes its input to the function, and fails with the refusal', async () => {
-    const payloads: unknown[] = [];
-    const invoke = async (payload: unknown) => {
-      payloads.push(payload);
-      return { failure: { error: 'BackfillRefused', cause: 'because' } };
-    };
-    const { error } = await execute(template, INPUT, { invoke });
-    expect(payloads).toEqual([{ plan: INPUT }]);
-    expect(error).toEqual({ name: 'BackfillRefused', cause: 'because' });
+  it('runs its input once, then with each brand', async () => {
+    const input = { reports: ['orders'], from: '2026-01-01', to: '2026-01-31' };
+    const { invoke, events } = scripted({});
+    const { error } = await execute(template, input, { invoke });
+    expect(error).toBeUndefined();
+    expect(events[0]).toEqual(input);
+    expect(events.slice(1)).toEqual(expect.arrayContaining(BRANDS.map((brand) => ({ ...input, brand }))));
+    expect(events).toHaveLength(4);
   });
 
-  it('repeats the run of each brand until it is complete or failed, and lists all brands', async () => {
-    const { invoke, runs } = scripted({ globex: ['again', 'wait', 'again'], initech: ['wait', 'failed'] });
-    const { output, entered } = await execute(template, INPUT, { invoke });
-    expect(runs.toSorted()).toEqual([
-      'acme 0',
-      ...[0, 1, 2, 3].map((run) => `globex ${run}`),
-      ...[0, 1].map((run) => `initech ${run}`),
-    ]);
+  it('repeats the run of each brand until it is complete, and names the brands that are not', async () => {
+    const { invoke, events } = scripted({
+      globex: [AGAIN, LATER, STAGED, AGAIN],
+      initech: [LATER, PERSON],
+    });
+    const { error, entered } = await execute(template, {}, { invoke });
+    const of = (brand: string) => events.filter((event) => z.parse(eventSchema, event).brand === brand);
+    expect(BRANDS.map((brand) => of(brand).length)).toEqual([1, 5, 2]);
     expect(entered.filter(({ name }) => name === 'Wait')).toHaveLength(2);
-    expect(output).toEqual([
-      { brand: 'acme', run: 1, status: 'complete' },
-      { brand: 'globex', run: 4, status: 'complete' },
-      { brand: 'initech', run: 2, status: 'failed' },
-    ]);
+    expect(error).toEqual({
+      name: 'BackfillIncomplete',
+      cause: expect.stringMatching(/^These brands are not complete: \["initech"\]\. Test sync/),
+    });
+  });
+
+  it('gives a brand up after 60 runs without a day, and begins to count again after a day', async () => {
+    const many = (end: End, count: number) => Array.from({ length: count }, () => end);
+    const { invoke, events } = scripted({
+      acme: [...many(LATER, 60), AGAIN, ...many(STAGED, 60), NOTHING],
+      globex: many(LATER, 100),
+    });
+    const { error } = await execute(template, {}, { invoke });
+    const of = (brand: string) => events.filter((event) => z.parse(eventSchema, event).brand === brand);
+    expect(BRANDS.map((brand) => of(brand).length)).toEqual([122, 61, 1]);
+    expect(error?.cause).toContain('["globex"]');
+  });
+
+  it('fails at once with an event that the function refuses', async () => {
+    const invoke = async () => Promise.reject(named('BrandReportsError'));
+    const { error, retried } = await execute(template, { brands: ['acme'] }, { invoke });
+    expect([error?.name, retried]).toEqual(['BrandReportsError', []]);
   });
 
   it.each([
@@ -68,25 +88,26 @@ describe('the state machine of the backfill', () => {
     ['fails inside Lambda', 'Lambda.ServiceException', 6],
     ['crashes', 'Runtime.ExitError', 2],
     ['exceeds its timeout', 'States.Timeout', 2],
-  ])('retries if a function %s (%s), but not forever', async (_name, error, times) => {
+  ])('retries if the function %s (%s), but not forever', async (_name, error, times) => {
     const failing = (count: number) => Array.from({ length: count }, () => named(error));
     const recovering = scripted({ acme: failing(times) });
-    const { output, retried } = await execute(template, INPUT, recovering);
-    expect(output).toContainEqual({ brand: 'acme', run: 1, status: 'complete' });
-    expect(retried).toEqual(Array.from({ length: times }, () => 'ReadBrand'));
+    const recovered = await execute(template, {}, recovering);
+    expect(recovered.error).toBeUndefined();
+    expect(recovered.retried).toEqual(Array.from({ length: times }, () => 'ReadBrand'));
 
     const broken = scripted({ acme: failing(times + 1) });
-    expect((await execute(template, INPUT, broken)).output).toEqual([
-      { brand: 'acme', status: 'failed', why: expect.stringContaining(error) },
-      { brand: 'globex', run: 1, status: 'complete' },
-      { brand: 'initech', run: 1, status: 'complete' },
-    ]);
+    expect((await execute(template, {}, broken)).error?.cause).toContain('["acme"]');
   });
 
-  it('reads two brands concurrently, each in a standard execution', () => {
-    const definition = JSON.stringify(template.findResources('AWS::StepFunctions::StateMachine'));
-    expect(definition).toContain('\\"MaxConcurrency\\":2');
+  it('reads several brands concurrently, each in a standard execution', () => {
+    const definitionOf = (settings: object) =>
+      JSON.stringify(Template.fromStack(stackOf(settings)).findResources('AWS::StepFunctions::StateMachine'));
+    const definition = definitionOf({ brands: { acme: ACME } });
+    expect(definition).toContain('\\"MaxConcurrency\\":5');
     expect(definition).toContain('\\"Mode\\":\\"DISTRIBUTED\\",\\"ExecutionType\\":\\"STANDARD\\"');
+    expect(definitionOf({ brands: { acme: ACME }, deployment: { brandsAtOnce: 2 } })).toContain(
+      '\\"MaxConcurrency\\":2',
+    );
   });
 
   it('logs everything, and is not traced', () => {

@@ -40,7 +40,7 @@ describe('two instances in one stack', () => {
 
   it('have no name in common', () => {
     const names = explicitNames(template.Resources);
-    expect(names.length).toBeGreaterThan(30);
+    expect(names.length).toBeGreaterThan(20);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     for (const name of names) expect(name).toMatch(/(Data|data|orders-2|orders_2)[-_"]/);
   });
@@ -97,12 +97,12 @@ describe('existing resources of an app', () => {
     expect([reports.lakeBucket, reports.alarmTopic, reports.database]).toEqual([bucket, topic, 'lake']);
     template.resourceCountIs('AWS::S3::Bucket', 1);
     template.resourceCountIs('AWS::SNS::Topic', 1);
-    template.hasResourceProperties('Custom::BrandReportsCatalog', {
-      place: { lake: stack.resolve(`s3://${bucket.bucketName}`), database: 'lake' },
+    template.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { DATABASE: 'lake' } },
     });
     template.hasResourceProperties('AWS::Glue::Database', { DatabaseInput: { Name: 'lake_iceberg' } });
     const key = stack.resolve(bucket.encryptionKey?.keyArn);
-    expect(statementsOf(template, 'Reportsorderlist')).toContainEqual(
+    expect(statementsOf(template, 'ReportsSync')).toContainEqual(
       expect.objectContaining({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: key }),
     );
   });
@@ -114,13 +114,13 @@ describe('existing resources of an app', () => {
     reportsIn(theirs(), { name: 'another', database: 'data' });
   });
 
-  it('are used: each function of reports runs in the VPC, and may connect to it', () => {
-    for (const name of ['order_list', 'backfill', 'calendar', 'rebuild-catalog'])
+  it('are used: each function runs in the VPC, and may connect to it', () => {
+    for (const name of ['sync', 'watch'])
       template.hasResourceProperties('AWS::Lambda::Function', {
         FunctionName: `Data-${name}`,
         VpcConfig: { SubnetIds: [{ Ref: Match.stringLikeRegexp('PrivateSubnet') }] },
       });
-    for (const part of ['orderlist', 'BackfillWorker', 'Calendar', 'RebuildCatalog'])
+    for (const part of ['Sync', 'Watch'])
       expect(JSON.stringify(statementsOf(template, `Reports${part}`))).toContain('CreateNetworkInterface');
   });
 
@@ -136,8 +136,8 @@ describe('existing resources of an app', () => {
       settings: { brands, deployment },
     });
     const used = Template.fromStack(own);
-    used.hasResourceProperties('Custom::BrandReportsCatalog', {
-      place: { lake: 's3://given', database: 'given' },
+    used.allResourcesProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { LAKE_URL: 's3://given', DATABASE: 'given' } },
     });
     expect(JSON.stringify(used.toJSON())).not.toMatch(/AutoDelete|AWS::SNS::|kms:/);
   });
@@ -188,10 +188,8 @@ describe('grants', () => {
     ]);
   });
 
-  it('a function is found by its report and by its table', () => {
-    expect(reports.function('orders')).toBe(reports.function('order_list'));
-    expect(stack.resolve(reports.function('orders').functionName)).toHaveProperty('Ref');
-    expect(() => reports.function('order')).toThrow(/no function for "order"; its reports: .*order_list/);
+  it('the function that reads is known to the app', () => {
+    expect(stack.resolve(reports.sync.functionName)).toHaveProperty('Ref');
   });
 });
 

@@ -75,9 +75,4 @@ describe(`a stack of ${BRANDS} brands with all reports stays below the limits of
       expect({ id, fits: size <= 6_144, size }).toMatchObject({ fits: true });
     }
   });
-
-  it('of an event of CloudFormation, which contains the properties of the custom resource twice at an update', () => {
-    const [resource] = Object.values(template.findResources('Custom::BrandReportsCatalog'));
-    expect(JSON.stringify(resource?.Properties).length * 2).toBeLessThan(256 * 1024);
-  });
 });

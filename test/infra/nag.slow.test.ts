@@ -49,7 +49,7 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   [
     wildcard(
       String.raw`arn:.*:table/(<CatalogDatabase\w+>|<CatalogIceberg\w+>|lake)/\*`,
-      '((Analysts|Brand-[a-z0-9-]+)/Policy|RebuildCatalog/Role/DefaultPolicy)',
+      '((Analysts|Brand-[a-z0-9-]+)/Policy|Watch/Role/DefaultPolicy)',
     ),
     'All tables of these two databases: reports may be added later.',
   ],
@@ -73,10 +73,7 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
     'The names of executions, alarms and log groups begin with a name of the stack.',
   ],
   [
-    wildcard(
-      String.raw`arn:.*:scheduler:.*:schedule/(\*|BrandReports-\w+)/\*`,
-      'RebuildCatalog/Role/DefaultPolicy',
-    ),
+    wildcard(String.raw`arn:.*:scheduler:.*:schedule/(\*|BrandReports-\w+)/\*`, 'Watch/Role/DefaultPolicy'),
     'The schedules of brands, whose names are unknown beforehand; for a list, AWS has no narrower resource.',
   ],
   [

@@ -27,7 +27,6 @@ const KEPT: Readonly<Record<string, readonly unknown[]>> = {
   ],
   'AWS::Lambda::Function': [{}],
   'AWS::Logs::LogGroup': [{}],
-  'AWS::Scheduler::ScheduleGroup': [{}],
   'AWS::StepFunctions::StateMachine': [{}],
 };
 

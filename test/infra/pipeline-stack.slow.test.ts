@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { Match, Template } from 'aws-cdk-lib/assertions';
-import * as z from 'zod/mini';
 import { parseSyncEvent } from '../../functions/sync-event.ts';
 import * as paths from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { policyOfBuckets, tagsOfRole } from '../iam/policy.ts';
-import { parseTemplate, resourcesOf as resourcesIn } from '../iam/template.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
 import { ACME, stackOf } from './stack.ts';
 
@@ -13,9 +11,8 @@ const GLOBEX = {
   ...ACME,
   timeZone: 'Europe/Berlin',
   secretName: 'brand-reports/globex',
-  reports: { order_list: { schedule: 'rate(1 day)' }, transaction_list: { enabled: false } },
+  reports: { order_list: { every: '1 day' }, transaction_list: { enabled: false } },
 };
-const REPORTS = ['clicks_list', 'order_list', 'transaction_list', 'amazon_attribution_report'];
 
 function template(settings: object, registry = reports): Template {
   return Template.fromStack(stackOf(settings, { registry }));
@@ -25,38 +22,30 @@ function deployed(deployment: object): Template {
   return template({ brands: { acme: ACME }, deployment });
 }
 
-function reportFunctions(synthesised: Template): string[] {
+function functionsOf(synthesised: Template): string[] {
   const functions = Object.values(synthesised.findResources('AWS::Lambda::Function'));
-  return functions
-    .filter(({ Properties }) => Properties.Environment?.Variables?.REPORT !== undefined)
-    .map(({ Properties }) => Properties.FunctionName);
+  return functions.map(({ Properties }) => Properties.FunctionName);
 }
 
 const both = template({ brands: { acme: ACME, globex: GLOBEX } });
 
 describe('the functions of the stack', () => {
-  it('exist for each report that a brand has enabled', () => {
-    expect(reportFunctions(both)).toEqual(REPORTS.map((report) => `BrandReports-${report}`));
-    const neither = { reports: { transaction_list: { enabled: false } } };
-    expect(reportFunctions(template({ brands: { acme: { ...ACME, ...neither } } }))).not.toContain(
-      'BrandReports-transaction_list',
+  it('are two, whatever brands and reports the settings have', () => {
+    expect(functionsOf(both)).toEqual(['BrandReports-sync', 'BrandReports-watch']);
+    const brands = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`brand-${index}`, ACME]));
+    const six = template({ brands }, { ...reports, [refunds.name]: refunds });
+    expect(functionsOf(six)).toEqual(functionsOf(both));
+    expect(Object.keys(six.toJSON().Resources)).toEqual(
+      Object.keys(
+        template({ brands: { acme: ACME } }, { ...reports, [refunds.name]: refunds }).toJSON().Resources,
+      ),
     );
-  });
-
-  it('include a sixth report if it has a definition', () => {
-    const six = template({ brands: { acme: ACME } }, { ...reports, [refunds.name]: refunds });
-    expect(reportFunctions(six)).toContain('BrandReports-refund_list');
-    six.hasResourceProperties('AWS::Scheduler::ScheduleGroup', { Name: 'BrandReports-refund_list' });
   });
 
   it('leave retries to the next schedule, and send events that they failed on to a queue', () => {
     both.allResourcesProperties('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 0 });
     const DestinationConfig = { OnFailure: { Destination: Match.anyValue() } };
-    both.resourcePropertiesCountIs(
-      'AWS::Lambda::EventInvokeConfig',
-      { DestinationConfig },
-      REPORTS.length + 1,
-    );
+    both.allResourcesProperties('AWS::Lambda::EventInvokeConfig', { DestinationConfig });
   });
 
   it('reserve no instances unless a setting requires it', () => {
@@ -66,41 +55,26 @@ describe('the functions of the stack', () => {
       );
     expect(new Set(concurrency(both))).toEqual(new Set([undefined]));
     const reserved = concurrency(deployed({ reservedConcurrency: 2 }));
-    expect(reserved.filter((instances) => instances === 2)).toHaveLength(REPORTS.length);
+    expect(reserved).toEqual([2, undefined]);
   });
 });
 
 describe('the schedules of the stack', () => {
-  it('are the watcher’s schedule and groups for brands, which are deleted with their schedules', () => {
-    both.resourceCountIs('AWS::Scheduler::Schedule', 1);
-    both.hasResourceProperties('AWS::Scheduler::Schedule', {
-      ScheduleExpression: 'cron(50 * * * ? *)',
+  it('start each function with {}, and a run as often as the setting requires', () => {
+    const schedulesOf = (synthesised: Template) =>
+      Object.values(synthesised.findResources('AWS::Scheduler::Schedule')).map(
+        ({ Properties }) => Properties.ScheduleExpression,
+      );
+    expect(schedulesOf(both)).toEqual(['rate(1 hour)', 'cron(50 * * * ? *)']);
+    expect(schedulesOf(deployed({ schedule: 'rate(15 minutes)' }))).toContain('rate(15 minutes)');
+    both.allResourcesProperties('AWS::Scheduler::Schedule', {
       State: 'ENABLED',
       Target: {
+        Input: '{}',
         RetryPolicy: { MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 900 },
         DeadLetterConfig: { Arn: Match.anyValue() },
       },
     });
-    const groups = Object.values(both.findResources('AWS::Scheduler::ScheduleGroup'));
-    expect(groups.map(({ Properties, DeletionPolicy }) => [Properties.Name, DeletionPolicy])).toEqual(
-      REPORTS.map((report) => [`BrandReports-${report}`, 'Delete']),
-    );
-  });
-
-  it('of brands start only functions of reports, by a role that only these groups may use', () => {
-    const [role] = Object.values(
-      both.findResources('AWS::IAM::Role', {
-        Properties: { Description: Match.stringLikeRegexp('Scheduler') },
-      }),
-    );
-    const [{ Condition } = { Condition: {} }] = role?.Properties.AssumeRolePolicyDocument.Statement ?? [];
-    expect(Condition.StringEquals['aws:SourceArn']).toHaveLength(REPORTS.length);
-    expect(Condition.StringEquals['aws:SourceAccount']).toEqual({ Ref: 'AWS::AccountId' });
-    const [invoke, send, ...more] = statements(both, 'Schedules');
-    expect(more).toEqual([]);
-    expect(invoke).toMatchObject({ Action: 'lambda:InvokeFunction' });
-    expect(invoke?.Resource).toHaveLength(REPORTS.length);
-    expect(send).toMatchObject({ Action: 'sqs:SendMessage' });
   });
 
   it('are switched off by a setting', () => {
@@ -110,8 +84,8 @@ describe('the schedules of the stack', () => {
 
 describe('the permissions of the stack', () => {
   it('list the bucket without a condition, so that a missing key is a 404', () => {
-    for (const report of REPORTS) {
-      const listing = statements(both, report).filter(({ Action }) => Action === 's3:ListBucket');
+    for (const id of ['Sync', 'Watch']) {
+      const listing = statements(both, id).filter(({ Action }) => Action === 's3:ListBucket');
       expect(listing).toEqual([
         { Action: 's3:ListBucket', Effect: 'Allow', Resource: { 'Fn::GetAtt': [expect.any(String), 'Arn'] } },
       ]);
@@ -172,33 +146,6 @@ describe('the lake of the stack', () => {
     });
   });
 
-  it('lets only the deployment write settings, whatever other policies allow', () => {
-    const json = parseTemplate(JSON.stringify(both.toJSON()));
-    const [[bucket] = ['']] = resourcesIn(json, 'AWS::S3::Bucket');
-    const allows = policyOfBuckets(json, { [`${bucket}.Arn`]: 'arn:aws:s3:::lake' });
-    const key = 'arn:aws:s3:::lake/settings/current.json';
-    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', 's3:if-match': '"1"' };
-    const tag = (value: string) => ({ ...request, 'aws:PrincipalTag/brand-reports:writes': value });
-    const may = (action: string, context: Record<string, string>) => allows(action, key, context);
-    expect({
-      'an administrator without the tag writes': may('s3:PutObject', request),
-      'somebody with another tag writes': may('s3:PutObject', tag('Settings')),
-      'the deployment writes': may('s3:PutObject', tag('settings')),
-      'anybody reads': may('s3:GetObject', request),
-      'emptying the bucket deletes': may('s3:DeleteObjectVersion', request),
-    }).toEqual({
-      'an administrator without the tag writes': false,
-      'somebody with another tag writes': false,
-      'the deployment writes': true,
-      'anybody reads': true,
-      'emptying the bucket deletes': true,
-    });
-    const tagged = resourcesIn(json, 'AWS::IAM::Role').filter(
-      ([id]) => 'aws:PrincipalTag/brand-reports:writes' in tagsOfRole(json, id),
-    );
-    expect(tagged.map(([id]) => id)).toEqual([expect.stringMatching(/^RebuildCatalogRole/)]);
-  });
-
   it('expires raw records after the days of the setting, query results and unfinished uploads', () => {
     deployed({ rawRetentionDays: 30 }).hasResourceProperties('AWS::S3::Bucket', {
       LifecycleConfiguration: {
@@ -214,7 +161,6 @@ describe('the lake of the stack', () => {
   it.each([
     ['ledger/', 14],
     ['schema/', 14],
-    ['settings/', 14],
     ['snapshots/', 1],
     ['raw/', 1],
     ['rates/', 1],
@@ -255,14 +201,14 @@ describe('the lake of the stack', () => {
     const writers = Object.entries(thrownAway.findResources('AWS::IAM::Policy')).filter(([, policy]) =>
       JSON.stringify(policy).includes('s3:PutObject'),
     );
-    expect(writers.length).toBeGreaterThan(REPORTS.length);
+    expect(writers.length).toBeGreaterThanOrEqual(2);
     for (const [, policy] of writers) expect(policy.DependsOn).toContain(emptying);
   });
 
   it('is known to each function with the account that owns it', () => {
     const functions = Object.values(both.findResources('AWS::Lambda::Function'));
     const ours = functions.filter(({ Properties }) => Properties.Environment?.Variables.LAKE_URL);
-    expect(ours).toHaveLength(REPORTS.length + 3);
+    expect(ours).toHaveLength(2);
     for (const { Properties } of ours)
       expect(Properties.Environment.Variables.LAKE_OWNER).toEqual({ Ref: 'AWS::AccountId' });
   });
@@ -291,13 +237,9 @@ describe('the catalog of the stack', () => {
     left.hasResourceProperties('AWS::Glue::Database', {
       DatabaseInput: { CreateTableDefaultPermissions: [] },
     });
-    // Each function that writes tables may create and use all tables of both databases, before the first rebuild.
+    // Each function may create and use all tables of both databases.
     const grants = left.findResources('AWS::LakeFormation::PrincipalPermissions');
-    expect(Object.keys(grants)).toHaveLength((REPORTS.length + 2) * 4);
-    const [rebuild] = Object.values(left.findResources('Custom::BrandReportsCatalog'));
-    const first = Object.keys(grants).filter((id) => id.startsWith('RebuildCatalogRole'));
-    expect(first).toHaveLength(4);
-    expect(rebuild?.DependsOn).toEqual(expect.arrayContaining(first));
+    expect(Object.keys(grants)).toHaveLength(2 * 4);
     both.resourceCountIs('AWS::LakeFormation::PrincipalPermissions', 0);
   });
 
@@ -312,62 +254,26 @@ describe('the catalog of the stack', () => {
     expect(JSON.stringify(Template.fromStack(hiveOnly))).not.toContain('brand_reports_iceberg');
   });
 
-  const unchanged = stackOf({ brands: { acme: ACME } });
-  const nonceOf = (stack: ReturnType<typeof stackOf>) => {
-    const [resource] = Object.values(Template.fromStack(stack).findResources('Custom::BrandReportsCatalog'));
-    return z.parse(z.string().check(z.regex(/^[0-9a-f]{64}$/)), resource?.Properties.nonce);
-  };
-
-  it.each<[string, boolean, object, object]>([
-    ['nothing has changed', false, {}, {}],
-    ['a setting has changed', true, { deployment: { rawRetentionDays: 30 } }, {}],
-    ['a definition has changed', true, {}, { registry: { ...reports, [refunds.name]: refunds } }],
-    ['the version has changed', true, {}, { version: '1.0.1' }],
-    ['somebody says so', true, {}, { context: { again: '1' } }],
-  ])('is rebuilt at a deployment that changes something: %s', (_name, again, settings, options) => {
-    const changed = nonceOf(stackOf({ brands: { acme: ACME }, ...settings }, options));
-    expect(changed !== nonceOf(unchanged)).toBe(again);
-  });
-
-  it('is built before the watcher starts, and after everything that its schedules need', () => {
-    const [[id, catalog] = []] = Object.entries(both.findResources('Custom::BrandReportsCatalog'));
-    const [watcher] = Object.values(both.findResources('AWS::Scheduler::Schedule'));
-    expect(watcher?.DependsOn).toContain(id);
-    const needed = Object.keys({
-      ...both.findResources('AWS::Scheduler::ScheduleGroup'),
-      ...both.findResources('AWS::IAM::Policy', {
-        Properties: { PolicyName: Match.stringLikeRegexp('^Schedules') },
-      }),
-    });
-    expect(needed).toHaveLength(REPORTS.length + 1);
-    expect(catalog?.DependsOn).toEqual(expect.arrayContaining(needed));
-  });
-
-  it('is rebuilt after the function has its permissions', () => {
-    both.resourceCountIs('AWS::Glue::Table', 0);
-    const [resource] = Object.values(both.findResources('Custom::BrandReportsCatalog'));
-    expect(resource?.DependsOn).toContainEqual(expect.stringMatching(/^RebuildCatalogRoleDefaultPolicy/));
+  it('is made by the functions: the template has no table and no resource of our own', () => {
+    const types = Object.values<{ Type: string }>(both.toJSON().Resources).map(({ Type }) => Type);
+    expect(types.filter((type) => /^Custom::|Glue::Table/.test(type))).toEqual([]);
   });
 });
 
 describe('the watcher', () => {
-  it('may publish to the topic, read ledgers, write its own documents and the page, and nothing else', () => {
+  it('may publish to the topic, write its own documents, the page and what is made from ledgers, and delete nothing', () => {
     const written = JSON.stringify(
-      statements(both, 'Calendar').map(({ Action, Resource }) => [Action, Resource]),
+      statements(both, 'Watch').map(({ Action, Resource }) => [Action, Resource]),
     );
     expect(written).toMatch(/"sns:Publish",\{"Ref":"AlarmTopic/);
     expect(written).toMatch(/"\/status\/watch\.json"/);
     expect(written).toMatch(/"\/status\/coverage\.html"/);
-    expect(written.replace('/schema/*', '')).not.toMatch(/snapshots|raw\/|schema|Delete/);
+    expect(written).not.toMatch(/raw\/|secretsmanager|s3:Delete/);
   });
 });
 
 describe('events', () => {
-  const FUNCTIONS = [
-    ...REPORTS.map((report) => `${report.replaceAll('_', '')}`),
-    'BackfillWorker',
-    'Calendar',
-  ];
+  const FUNCTIONS = ['Sync', 'Watch'];
   const foreign = 'arn:aws:events:eu-west-1:999999999999:event-bus/shared';
   const ofAccount = (name: string) => ({
     'Fn::Join': [
@@ -413,7 +319,7 @@ describe('the console', () => {
       expect(outputs).toContain(`/functions/${Properties.FunctionName}?tab=testing`);
     const events = ['SyncEvent', 'CheckEvent', 'RangeEvent'].map((name) => {
       const [{ Value = '' } = {}] = Object.values(both.findOutputs(name));
-      return parseSyncEvent(JSON.parse(Value), ['acme']);
+      return parseSyncEvent(JSON.parse(Value), parseSettings({ brands: { acme: ACME } }, reports), reports);
     });
     const day = '2026-01-01';
     expect(events).toEqual([
@@ -451,7 +357,7 @@ describe('a stack with another name', () => {
         ),
       ].flatMap(([, name = '']) => (/^(BrandReports|brand_reports|\/)/.test(name) ? [name] : []));
     expect(named(staging)).toEqual(
-      expect.arrayContaining(['brand_reports_staging', 'BrandReports-staging-order_list']),
+      expect.arrayContaining(['brand_reports_staging', 'BrandReports-staging-sync']),
     );
     expect(named(staging).filter((name) => named(both).includes(name))).toEqual([]);
   });
@@ -459,15 +365,15 @@ describe('a stack with another name', () => {
 
 describe('the secrets of the brands', () => {
   const reading = (synthesised: Template) =>
-    ['orderlist', 'BackfillWorker'].map((id) =>
+    ['Sync', 'Watch'].map((id) =>
       statements(synthesised, id)
         .filter(({ Action }) => Action === 'secretsmanager:GetSecretValue')
         .map(({ Resource }) => JSON.stringify(Resource)),
     );
 
-  it('are readable by the prefix of their names, in one statement for each function', () => {
+  it('are readable for the function that sends requests, by the prefix of their names', () => {
     const own = expect.stringMatching(/":secret:brand-reports\/\*"/);
-    expect(reading(both)).toEqual([[own], [own]]);
+    expect(reading(both)).toEqual([[own], []]);
   });
 
   it('have names with that prefix; otherwise the error contains the next step, without the name', () => {
@@ -477,32 +383,6 @@ describe('the secrets of the brands', () => {
       /^brands\.acme\.secretName does not begin with "brand-reports\/".*store the secret as brand-reports\/acme, or under/,
     );
     expect(stack).not.toThrow('brand-reports2');
-  });
-});
-
-describe('a change of settings', () => {
-  const resourcesOf = (settings: object) => {
-    const all = Object.entries(template(settings).toJSON().Resources);
-    return new Map(
-      all.filter(([, resource]) => z.parse(typed, resource).Type !== 'AWS::Scheduler::Schedule'),
-    );
-  };
-  const typed = z.object({ Type: z.string() });
-  const before = resourcesOf({ brands: { acme: ACME } });
-
-  it.each<[what: string, settings: object]>([
-    ['a brand more', { brands: { acme: ACME, globex: GLOBEX } }],
-    ['another start of a brand', { brands: { acme: { ...ACME, startDate: '2025-01-01' } } }],
-    [
-      'another column',
-      { brands: { acme: { ...ACME, reports: { order_list: { columns: { x: 'date' } } } } } },
-    ],
-  ])('changes only the custom resource and schedules in the template: %s', (_what, settings) => {
-    const after = resourcesOf(settings);
-    const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
-      (id) => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id)),
-    );
-    expect(changed.map((id) => z.parse(typed, after.get(id)).Type)).toEqual(['Custom::BrandReportsCatalog']);
   });
 });
 

@@ -7,7 +7,7 @@ import { TEXTS } from '../../cli/query-formats.ts';
 import { type SqlLake, createSqlConnection } from '../../cli/sql-tables.ts';
 import { readStatements } from '../../cli/statement.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { rebuildCatalog } from '../../shared/catalog/rebuild.ts';
+import { updateCatalog } from '../../shared/catalog/update.ts';
 import { DAY_MS } from '../../shared/days.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
 import { versionKey } from '../../shared/lake/paths.ts';
@@ -140,7 +140,7 @@ describe('days that are erased after their month was closed', () => {
     expect(left.filter((path) => path.endsWith(ERASED))).toEqual([]);
     expect(left).toHaveLength(8);
     lake.catalog.pointers.clear();
-    await rebuildCatalog({ ...lake.access(), settings: lake.settings(), isFatal: () => true });
+    await updateCatalog({ ...lake.access(), settings: lake.settings(), program: '1.0.0', catalogId: 'test' });
     expect(pointers()).toEqual(left);
   });
 

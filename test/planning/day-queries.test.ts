@@ -367,7 +367,7 @@ describe('the fingerprint of the queries', () => {
 
   it.each<[string, string, JsonObject, JsonObject]>([
     ['the page size', 'order_list', {}, { page_size: 20 }],
-    ['the refresh policy and the schedule', 'order_list', {}, { refresh: [], schedule: 'rate(1 day)' }],
+    ['the refresh policy and the interval', 'order_list', {}, { refresh: [], every: '1 day' }],
     ['the address of the service', 'order_list', { baseUrl: 'https://other.example' }, {}],
     ['lateMinutes', 'clicks_list', { lateMinutes: 60 }, {}],
     ['endDate, for orders', 'order_list', { endDate: 'midnight' }, {}],

@@ -123,6 +123,43 @@ describe('a refresh', () => {
     },
   );
 
+  it.each<[string, string, Partial<Policy>, DayEntry, string]>([
+    [
+      'a day that every run reads waits for the interval',
+      '2026-03-20T05:00:00.000Z',
+      {},
+      readAt('2026-03-20T05:00:00.000Z'),
+      '2026-03-20T10:30:00.000Z',
+    ],
+    [
+      'a longer interval of `refresh` counts',
+      '2026-03-20T05:00:00.000Z',
+      { refresh: [{ untilAgeDays: 90, every: '1 day' }] },
+      readAt('2026-03-20T05:00:00.000Z'),
+      '2026-03-21T04:30:00.000Z',
+    ],
+  ])('with `every`: %s', (_name, nowText, change, entry, due) => {
+    const at = dueAtMs(
+      day,
+      entry,
+      { ...policy, refresh: [{ untilAgeDays: 90, every: 'run' }], everyMs: 6 * HOUR_MS, ...change },
+      Date.parse(nowText),
+    );
+    expect(new Date(at ?? 0).toISOString()).toBe(due);
+  });
+
+  it('with `every`, an open day waits for the interval, but not beyond the moment at which it may be closed', () => {
+    const six = { ...policy, everyMs: 6 * HOUR_MS };
+    const openAt = (readFrom: string) => {
+      const at = dueAtMs(day, readAt(readFrom, { state: 'open' }), six, Date.parse(readFrom));
+      return new Date(at ?? 0).toISOString();
+    };
+    // The day ends at 05:00 UTC, and is closed 15 minutes later.
+    expect(openAt('2026-03-01T12:00:00.000Z')).toBe('2026-03-01T17:30:00.000Z');
+    expect(openAt('2026-03-02T04:00:00.000Z')).toBe('2026-03-02T05:15:00.000Z');
+    expect(dueAtMs(day, undefined, six, NOW_MS)).toBe(startOfDay(day, ZONE));
+  });
+
   it.each<[string, DayEntry | undefined]>([
     ['that was never read', undefined],
     ['that is claimed', { ...readAt(NOW, { state: 'settled' }), claim }],

@@ -17,6 +17,7 @@ export const policy: Policy = {
   ],
   queryFingerprint: 'as-now',
   pagesAreSnapshot: true,
+  everyMs: 0,
   maxGapMs: HOUR_MS,
   fields: {},
 };

@@ -23,22 +23,24 @@ function settingsWith(brand: JsonObject = {}) {
 
 describe('the policy of a report', () => {
   it('has the settings that decide when its days are due', () => {
-    const { acme } = settingsWith({
+    const { brands, deployment } = settingsWith({
       startDate: '2026-03-05',
       lateMinutes: 7,
       reports: {
-        order_list: { schedule: 'rate(6 hours)', refresh: [{ untilAgeDays: 3, every: '5 hours' }] },
+        order_list: { every: '6 hours', refresh: [{ untilAgeDays: 3, every: '5 hours' }] },
       },
-    }).brands;
+    });
+    const { acme } = brands;
     const own = acme?.reports.order_list;
     if (!acme || !own) throw new Error('acme reads orders');
-    expect(policyOf(orders, acme, own)).toEqual({
+    expect(policyOf(orders, acme, own, deployment)).toEqual({
       timeZone: 'UTC',
       startDate: '2026-03-05',
       lateMinutes: 7,
       refresh: own.refresh,
       queryFingerprint: queryFingerprint(orders, acme, own),
       pagesAreSnapshot: orders.pagesAreSnapshot,
+      everyMs: 6 * HOUR_MS,
       maxGapMs: 6 * HOUR_MS,
       fields: {},
       words: {},

@@ -45,7 +45,7 @@ describe('settings', () => {
   it('keep the given values', () => {
     const order_list = {
       enabled: false,
-      schedule: 'rate(6 hours)',
+      every: '6 hours',
       filters: { publisher_id: '1234', status: 'effective' },
       columns: { amount: 'decimal(18,2)' },
       refresh: [{ untilAgeDays: 1, every: '90 minutes' }],
@@ -218,13 +218,18 @@ describe('settings', () => {
     ],
     [
       'a schedule that is not one',
-      withReport('order_list', { schedule: 'hourly' }),
+      { ...withBrand({}), deployment: { schedule: 'hourly' } },
       'schedule is "hourly"; allowed: a rate of 1 to 99999 minutes, hours or days: rate(15 minutes)',
     ],
     [
       'an expression of times',
-      withReport('order_list', { schedule: 'cron(5 6 * * ? *)' }),
+      { ...withBrand({}), deployment: { schedule: 'cron(5 6 * * ? *)' } },
       'schedule is "cron(5 6 * * ? *)"; allowed: a rate of 1 to 99999 minutes, hours or days: rate(15 minutes)',
+    ],
+    [
+      'an interval that is not one',
+      withReport('order_list', { every: 'hourly' }),
+      'every is "hourly"; allowed: run, or an interval such as 6 hours, 1 day',
     ],
     [
       'a type that a column cannot have',
@@ -324,7 +329,7 @@ describe('settings', () => {
     expect(parseSettings(input, registry).brands.acme?.reports.refund_list).toEqual({
       enabled: true,
       startDate: ACME.startDate,
-      schedule: 'rate(6 hours)',
+      every: 'run',
       filters: { reason: 'late', store: 3 },
       columns: {},
       fields: {},

@@ -14,7 +14,7 @@ import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made
 
 const YESTERDAY = addDays(TODAY, -1);
 const onCommandLine = commandControls({ lake: './lake', settings: 'cdk.json' });
-const inConsole = consoleControls('eu-central-1', 'BrandReports');
+const inConsole = consoleControls('eu-central-1', 'BrandReports').page;
 
 function drawn(tables: readonly TableStatus[], controls = onCommandLine): string {
   const options = { settings: settingsOf('acme', 'globex'), nowMs: NOW_MS, controls };
@@ -340,9 +340,9 @@ describe('the suggested action', () => {
 
   it('in the console links to a function and names the event to paste', () => {
     const markup = drawn(failing('contract'), inConsole);
-    expect(plain(markup)).toContain('To try now: test BrandReports-order_list with the event {}');
+    expect(plain(markup)).toContain('To try now: test BrandReports-sync with the event {"brand":"acme"}');
     expect(markup).toContain(
-      'href="https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing"',
+      'href="https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-sync?tab=testing"',
     );
   });
 

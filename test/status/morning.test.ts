@@ -46,31 +46,31 @@ function part(markup: string, heading: RegExp): string {
     .replaceAll('&#39;', "'");
 }
 
-const scheduled = { schedule: 'rate(1 hour)' };
+const enabled = { every: 'run' };
 
 describe('the runs', () => {
   // New York is five hours behind UTC: it is 10:00 there.
   it.each<[string, Partial<TableStatus>, string, string]>([
     [
-      'a rate, which counts from the last run',
-      { ...scheduled, lastRun: run },
+      'a complete run',
+      { ...enabled, lastRun: run },
       's3://lake/prod',
-      'orders|2026-11-20 09:10|about 2026-11-20 10:10|',
+      'orders|2026-11-20 09:10|2026-11-20 11:00|',
     ],
-    ['no run yet', scheduled, 's3://lake/prod', 'orders|none yet|about 2026-11-20 11:00|'],
+    ['no run yet', enabled, 's3://lake/prod', 'orders|none yet|2026-11-20 11:00|'],
     [
       'runs that have failed since a success',
-      { ...scheduled, lastRun: failed },
+      { ...enabled, lastRun: failed },
       's3://lake/prod',
-      'orders|2026-11-19 09:10|failed since|2026-11-20 08:00|about 2026-11-20 10:10| orders| runs fail: auth (refused): &lt;img',
+      'orders|2026-11-19 09:10|failed since|2026-11-20 08:00|2026-11-20 11:00| orders| runs fail: auth (refused): &lt;img',
     ],
     [
       'a folder, in which no schedule starts runs',
-      { ...scheduled, lastRun: run },
+      { ...enabled, lastRun: run },
       './lake',
       'orders|2026-11-20 09:10|2026-11-20 11:00| No schedule starts runs of this lake. To read the due days: npx brand-reports sync order_list --brand acme --lake ./lake',
     ],
-  ])('show the last successful run and the next run: %s', (_name, table, lake, text) => {
+  ])('show the last successful run and when a day is due: %s', (_name, table, lake, text) => {
     const markup = page(table, lake);
     expect(part(markup, /^Runs/)).toContain(text);
     expect(markup).not.toContain(HOSTILE);
@@ -251,7 +251,7 @@ describe('roles without a field', () => {
 describe('the page', () => {
   it('has one main landmark, headings in order, and heads in every table', () => {
     const days = [{ ...statusDay(YESTERDAY, 'failed'), rows: 1 }];
-    const markup = page({ ...scheduled, days, damaged: [{ key: 'k', message: 'm' }] });
+    const markup = page({ ...enabled, days, damaged: [{ key: 'k', message: 'm' }] });
     expect(markup.match(/<\/?main>/g)).toEqual(['<main>', '</main>']);
     const levels = [...markup.matchAll(/<h(\d)>/g)].map(([, level]) => Number(level));
     expect(levels[0]).toBe(1);

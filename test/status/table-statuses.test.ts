@@ -167,7 +167,7 @@ describe('the statuses of some months', () => {
     expect(day('2026-11-17')).toMatchObject({ state: 'missing', readFrom: null, rows: null });
   });
 
-  it('have the schedule, how the last run ended, and a query for each finding with columns that exist', async () => {
+  it('have the setting every, how the last run ended, and a query for each finding with columns that exist', async () => {
     const scope = { report: 'transaction_list', brand: 'acme' };
     const values = { filled: { order_id: 9 } };
     const found = { checks: { findings: { orders_unknown: 3 } }, values };
@@ -189,7 +189,7 @@ describe('the statuses of some months', () => {
       ({ report }) => report === scope.report,
     );
     expect(table).toMatchObject({
-      schedule: 'rate(1 hour)',
+      every: 'run',
       lastRun,
       roleGaps: expect.arrayContaining([expect.objectContaining({ role: 'commission' })]),
     });

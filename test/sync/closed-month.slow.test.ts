@@ -6,7 +6,7 @@ import { TEXTS } from '../../cli/query-formats.ts';
 import { query } from '../../cli/query-result.ts';
 import { type SqlLake, createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { rebuildCatalog } from '../../shared/catalog/rebuild.ts';
+import { updateCatalog } from '../../shared/catalog/update.ts';
 import { DAY_MS } from '../../shared/days.ts';
 import { closeKey, versionKey } from '../../shared/lake/paths.ts';
 import { closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
@@ -146,7 +146,7 @@ describe('a closed month', () => {
     expect(Object.keys(before)).toHaveLength(8);
     lake.catalog.pointers.clear();
     lake.catalog.pointers.set(`orders_closed/close=2026-01/brand=${BRAND}/dt=2026-01-01`, 'gone');
-    await rebuildCatalog({ ...lake.access(), settings: lake.settings(), isFatal: () => true });
+    await updateCatalog({ ...lake.access(), settings: lake.settings(), program: '1.0.0', catalogId: 'test' });
     expect(closedPointers()).toEqual(before);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { resultObjects, query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
-import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { consoleControls } from '../../functions/console-controls.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
@@ -108,8 +108,8 @@ async function problems(startDate: string): Promise<string[]> {
     notifier: { tell: async ({ subject }) => void messages.push(subject) },
     events: { send: async () => {} },
     countProblems: () => {},
-    message: { pipeline: 'Pipeline', page: '', controls: consoleTextControls('us-east-1', 'Pipeline') },
-    controls: consoleControls('us-east-1', 'Pipeline'),
+    message: { pipeline: 'Pipeline', page: '', controls: consoleControls('us-east-1', 'Pipeline').text },
+    controls: consoleControls('us-east-1', 'Pipeline').page,
   });
   return found.problems.map(({ what }) => what);
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest } from '../../shared/ports.ts';
-import { type SampleLake, sampleLake } from './sample-lake.ts';
+import { BRANDS_AT_ONCE } from '../../shared/run/turns.ts';
+import { NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
 
 const BRANDS = Array.from({ length: 80 }, (_, number) => `brand-${number}`);
 const [FIRST_BRAND] = BRANDS;
@@ -13,16 +14,24 @@ const NO_RECORDS = Buffer.from('{"code":0,"msg":"success","data":{"list":[],"cur
 let lake: SampleLake;
 afterEach(() => lake.close());
 
+const commonSettings = {
+  brands: Object.fromEntries(
+    BRANDS.map((brand) => [
+      brand,
+      {
+        baseUrl: `https://${brand}.example/`,
+        service: 'ACME',
+        timeZone: 'UTC',
+        startDate: range.from,
+        secretName: 'none',
+      },
+    ]),
+  ),
+};
+
 /** A run of all brands. @param mayAnswer resolves when a brand's service may answer the `nth` request for a day */
 async function syncAll(mayAnswer: (brand: string, nth: number) => Promise<void>) {
   lake = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: range.from });
-  const settings = (brand: string) => ({
-    baseUrl: `https://${brand}.example/`,
-    service: 'ACME',
-    timeZone: 'UTC',
-    startDate: range.from,
-    secretName: 'none',
-  });
   const requested = new Map<string, number>();
   const send: SendRequest = async ({ url }, { onHeaders }) => {
     const [brand = ''] = new URL(url).hostname.split('.');
@@ -33,14 +42,14 @@ async function syncAll(mayAnswer: (brand: string, nth: number) => Promise<void>)
     return { status: 200, headers: {}, body: NO_RECORDS };
   };
   return lake.sync({
-    commonSettings: { brands: Object.fromEntries(BRANDS.map((brand) => [brand, settings(brand)])) },
+    commonSettings,
     scope: { ...range, brands: BRANDS, reports: ['amazon_attribution_report'] },
     send,
   });
 }
 
 describe('a run of many brands', () => {
-  it('I12: reads one day of each brand at the same time', async () => {
+  it('I12: reads one day of each of 64 brands at the same time', async () => {
     const allWait = Promise.withResolvers<void>();
     const requested = new Set<string>();
     let waiting = 0;
@@ -49,13 +58,13 @@ describe('a run of many brands', () => {
       waiting += 1;
       mostWaiting = Math.max(mostWaiting, waiting);
       requested.add(brand);
-      if (requested.size === BRANDS.length) allWait.resolve();
+      if (requested.size === BRANDS_AT_ONCE) allWait.resolve();
       await allWait.promise;
       waiting -= 1;
     });
     expect(status).toBe('complete');
     expect(reports.map(({ days }) => days.length)).toEqual(BRANDS.map(() => DAYS));
-    expect(mostWaiting).toBe(BRANDS.length);
+    expect(mostWaiting).toBe(BRANDS_AT_ONCE);
   });
 
   it('reads the days after a slow day as soon as other brands are done', async () => {
@@ -67,4 +76,22 @@ describe('a run of many brands', () => {
     });
     expect(status).toBe('complete');
   }, 20_000);
+
+  it('with little time leaves brands to the next run, which begins with them', async () => {
+    lake = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: range.from });
+    const send: SendRequest = async (_request, { onHeaders }) => {
+      onHeaders({});
+      return { status: 200, headers: {}, body: NO_RECORDS };
+    };
+    const leftByRun = async () => {
+      const scope = { brands: BRANDS, reports: ['amazon_attribution_report'] };
+      const { status, reports } = await lake.sync({ commonSettings, scope, send, deadline: NO_TIME });
+      expect([status, reports.length]).toEqual(['incomplete', BRANDS.length]);
+      return reports.flatMap(({ brand, days }) => (days.length === 0 ? [brand] : []));
+    };
+    const [first, second] = [await leftByRun(), await leftByRun()];
+    expect(first).toHaveLength(BRANDS.length - BRANDS_AT_ONCE);
+    expect(second).toHaveLength(first.length);
+    expect(second.filter((brand) => first.includes(brand))).toEqual([]);
+  });
 });

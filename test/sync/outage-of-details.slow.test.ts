@@ -1,6 +1,6 @@
 /** For days the lookup action refuses every request, while every other action answers. */
 import { expect, it } from '@jest/globals';
-import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { consoleControls } from '../../functions/console-controls.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { Message } from '../../shared/ports.ts';
 import { watch } from '../../shared/watcher/index.ts';
@@ -44,8 +44,8 @@ async function watchedRuns(lake: SampleLake, untilMs: number): Promise<Message[]
       notifier: { tell: async (message) => void messages.push(message) },
       events: { send: async () => {} },
       countProblems: () => {},
-      message: { pipeline: 'test', page: 'page', controls: consoleTextControls('r', 'test') },
-      controls: consoleControls('r', 'test'),
+      message: { pipeline: 'test', page: 'page', controls: consoleControls('r', 'test').text },
+      controls: consoleControls('r', 'test').page,
     });
   }
   return messages;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { consoleTextControls } from '../../functions/console-controls.ts';
+import { consoleControls } from '../../functions/console-controls.ts';
 import { changeMessage } from '../../shared/watcher/message.ts';
 import type { OpenProblem } from '../../shared/watcher/open-problems.ts';
 import { runs } from '../fixtures/property-runs.ts';
@@ -10,7 +10,7 @@ const options = {
   pipeline: 'BrandReports',
   page: 'https://eu-central-1.console.aws.amazon.com/s3/object/lake?region=eu-central-1&prefix=status/coverage.html',
   nowMs: Date.parse('2026-11-20T15:50:07Z'),
-  controls: consoleTextControls('eu-central-1', 'BrandReports'),
+  controls: consoleControls('eu-central-1', 'BrandReports').text,
 };
 const FAILED: OpenProblem = {
   id: 'acme order_list failed no_credentials',
@@ -62,8 +62,8 @@ NEW
 - acme order_list: 2 days failed: 2026-11-18 to 2026-11-19
   since 2026-11-19 06:00 UTC
   Why: config (no_credentials): the secret brand-reports/acme does not exist
-  What to do: Fix what the message names, then: test BrandReports-order_list with the event {"brand":"acme"}
-  https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing
+  What to do: Fix what the message names, then: test BrandReports-sync with the event {"brand":"acme"}
+  https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-sync?tab=testing
 
 STILL OPEN
 - globex clicks_list: runs are throttled
@@ -108,8 +108,8 @@ NEW
 - acme order_list: 2 days failed: 2026-11-18 to 2026-11-19
   since 2026-11-19 06:00 UTC
   Why: config (no_credentials): the secret brand-reports/acme does not exist
-  What to do: Fix what the message names, then: test BrandReports-order_list with the event {"brand":"acme"}
-  https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-order_list?tab=testing
+  What to do: Fix what the message names, then: test BrandReports-sync with the event {"brand":"acme"}
+  https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-sync?tab=testing
 
 FINDINGS
 - acme order_list: rows fell on 2 days: 2026-11-17 to 2026-11-18

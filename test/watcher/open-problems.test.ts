@@ -23,7 +23,7 @@ const FAILED = { status: 'failed', code: 'aws_denied', message: 'grant glue:Crea
 function policyFor(schedule: string) {
   const { brands } = settingsOf('acme');
   const settings = parseSettings(
-    { brands: { acme: { ...brands.acme, reports: { order_list: { schedule } } } } },
+    { brands: { acme: { ...brands.acme, reports: {} } }, deployment: { schedule } },
     reports,
   );
   const policy = reports.order_list && enabledPolicy(settings, 'acme', reports.order_list);
@@ -101,14 +101,14 @@ describe('a report has no problem', () => {
     ['rate(1 hour)', 5, 6],
     ['rate(1 day)', 28, 29],
     ['rate(7 days)', 7 * 24 + 4, 7 * 24 + 5],
-  ])('with the schedule %s, until its last run is %i hours ago', (schedule, atMost, problemAt) => {
+  ])('if runs start at the %s, until its last run is %i hours ago', (schedule, atMost, problemAt) => {
     const ended = (hours: number) =>
       watched({}, { schedule, lastRun: { ...RUN, at: ago(hours * HOUR_MS), since: ago(90 * DAY_MS) } });
     expect(kinds(ended(atMost))).toEqual([]);
     expect(kinds(ended(problemAt))).toEqual(['silent']);
   });
 
-  it('after 20 unread days if it is due once a month', () => {
+  it('after 20 unread days if a run starts once a month', () => {
     const unread = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [addDays(TODAY, -1 - index), 'missing' as const]),
     );

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { consoleControls } from '../../functions/console-controls.ts';
 import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
@@ -93,9 +93,9 @@ function runWatcher(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
     message: {
       pipeline: 'BrandReports',
       page: 'https://s3.example/page',
-      controls: consoleTextControls('us-east-1', 'BrandReports'),
+      controls: consoleControls('us-east-1', 'BrandReports').text,
     },
-    controls: consoleControls('us-east-1', 'BrandReports'),
+    controls: consoleControls('us-east-1', 'BrandReports').page,
     ...options,
   });
 }

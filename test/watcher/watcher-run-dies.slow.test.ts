@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { consoleControls, consoleTextControls } from '../../functions/console-controls.ts';
+import { consoleControls } from '../../functions/console-controls.ts';
 import { HOUR_MS } from '../../shared/days.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
 import type { LakeEvent } from '../../shared/ports.ts';
@@ -36,9 +36,9 @@ it('a watcher run that dies after any of its operations loses no event and no me
         message: {
           pipeline: controls.stack,
           page: 'https://page.example',
-          controls: consoleTextControls(controls.region, controls.stack),
+          controls: consoleControls(controls.region, controls.stack).text,
         },
-        controls: consoleControls(controls.region, controls.stack),
+        controls: consoleControls(controls.region, controls.stack).page,
       }).then(
         () => {
           operations = Math.max(operations, dying.operations);

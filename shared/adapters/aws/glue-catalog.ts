@@ -33,6 +33,7 @@ import {
   refuseTable,
 } from './glue-errors.ts';
 import {
+  isOfLaterProgram,
   isSameView,
   newPartition,
   newTable,
@@ -47,11 +48,16 @@ import { checkedKey } from '../keys.ts';
 /** Retries of a change that lost the race against another writer. */
 const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
 
-/** The catalog of a lake. @param lakeUrl `s3://bucket/prefix`, without `/` at its end */
+/**
+ * The catalog of a lake.
+ * @param lakeUrl `s3://bucket/prefix`, without `/` at its end
+ * @param program the version that writes views: a view of a later version stays
+ */
 export function openGlueCatalog(
   database: string,
   lakeUrl: string,
   client = new GlueClient(awsClientOptions),
+  program = '0',
 ): Catalog {
   const inDatabase = { DatabaseName: database };
   /** By table: how many columns it certainly has; a schema only grows. */
@@ -101,10 +107,10 @@ export function openGlueCatalog(
   }
 
   function ensureView(view: View): Promise<void> {
-    const wanted = prestoView(view, database);
+    const wanted = prestoView(view, database, program);
     return converge(wanted, (found) => {
       refuseTable(found, database);
-      return isSameView(found, wanted) ? undefined : wanted;
+      return isOfLaterProgram(found, program) || isSameView(found, wanted) ? undefined : wanted;
     });
   }
 

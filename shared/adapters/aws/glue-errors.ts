@@ -77,7 +77,7 @@ export function refuseRetyped(
   throw new BrandReportsError(
     'config',
     'column_types',
-    `The table ${Name} in the Glue database ${database} has other types than the lake ${lakeUrl} (${columns.join(', ')}), so queries of it would fail: the lake was emptied while its tables were kept, or somebody changed the table. Drop the table; no record is lost: aws glue delete-table --database-name ${database} --name ${Name}; then test the function rebuild-catalog with the event {}, which recreates it.`,
+    `The table ${Name} in the Glue database ${database} has other types than the lake ${lakeUrl} (${columns.join(', ')}), so queries of it would fail: the lake was emptied while its tables were kept, or somebody changed the table. Drop the table; no record is lost: aws glue delete-table --database-name ${database} --name ${Name}; then test the function watch with the event {"rebuildCatalog": true}, which recreates it.`,
     { context: { database } },
   );
 }

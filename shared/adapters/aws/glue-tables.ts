@@ -10,6 +10,7 @@ import { typeSpec } from '../../column-types.ts';
 import { textOfDerived } from '../../lake/documents/described-columns.ts';
 import type { Partition, TableColumn, TableShape } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
+import { isNewer } from '../../program-version.ts';
 import { withDay } from '../../reports/views/typed-day.ts';
 
 // These functions build tables, views and partitions in the form that Athena and every other engine reads.
@@ -128,8 +129,9 @@ const VIEW_COMMENT = 'Presto View';
  * no `Description`: Trino reads that as the comment of the table, which has to be `VIEW_COMMENT`. So the description is a
  * parameter for people, and part of the text for Trino. `runAsInvoker` is set because without an owner Trino has no other
  * user to run the query.
+ * @param program the version that writes it
  */
-export function prestoView(view: View, database: string): TableInput {
+export function prestoView(view: View, database: string, program: string): TableInput {
   const { name, description, columns, sql } = withDay(view);
   const inside = {
     originalSql: sql,
@@ -146,7 +148,7 @@ export function prestoView(view: View, database: string): TableInput {
   return {
     Name: name,
     TableType: VIRTUAL_VIEW,
-    Parameters: { presto_view: 'true', comment: VIEW_COMMENT, description },
+    Parameters: { presto_view: 'true', comment: VIEW_COMMENT, description, [PROGRAM]: program },
     PartitionKeys: [],
     StorageDescriptor: {
       Columns: columns.map(([Name, type, Comment]) => ({ Name, Type: typeSpec(type).hive, Comment })),
@@ -156,6 +158,14 @@ export function prestoView(view: View, database: string): TableInput {
     ViewOriginalText: `/* ${VIEW_COMMENT}: ${Buffer.from(JSON.stringify(inside)).toString('base64')} */`,
     ViewExpandedText: `/* ${VIEW_COMMENT} */`,
   };
+}
+
+/** The parameter of a view with the version of the program that wrote it. */
+const PROGRAM = 'brand-reports:program';
+
+/** Whether a later program wrote the view: during an upgrade, or after a rollback, both versions may run. */
+export function isOfLaterProgram({ Parameters }: Table, program: string): boolean {
+  return isNewer(Parameters?.[PROGRAM] ?? '0', program);
 }
 
 /** Compares the encoded text, which contains SQL, columns, types and descriptions. */

@@ -8,7 +8,7 @@ import { openS3Store } from './s3-store.ts';
  * An S3 client whose every request names the owner of the bucket, including the requests of the SDK's upload. After a
  * bucket is deleted, anybody may take its name: without the owner, reports would go to whoever takes it.
  */
-export function s3Client(owner: string | undefined): S3Client {
+function s3Client(owner: string | undefined): S3Client {
   const client = new S3Client(awsClientOptions);
   if (owner !== undefined)
     client.middlewareStack.add(

@@ -3,6 +3,7 @@ import type { Json } from '../../json.ts';
 import type { Clock, ObjectStore } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import {
+  CATALOG_STAMP_KEY,
   WATCH_KEY,
   closeKey,
   reportStateKey,
@@ -18,6 +19,7 @@ import {
   type HasRecentWrites,
   type Missing,
 } from './cas-document.ts';
+import { parseCatalogStamp } from './catalog-stamp.ts';
 import { type Close, parseClose } from './close.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
 import { type ReportState, parseReportState } from './report-state.ts';
@@ -113,5 +115,7 @@ export function createLakeDocuments({
     },
     // Reporting each problem a second time is better than reporting nothing from then on.
     watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY), { recovers: true }),
+    // Without the stamp, the catalog is compared with every ledger once more.
+    catalogStamp: () => create(CATALOG_STAMP_KEY, parseCatalogStamp(CATALOG_STAMP_KEY), { recovers: true }),
   };
 }

@@ -388,6 +388,28 @@ describe('Glue', () => {
     expect(insideOf(viewNow())).toMatchObject({ originalSql: expect.stringContaining(ORDERS_DAILY.sql) });
   });
 
+  it.each([
+    ['1.9.0', '1.10.0', 'SELECT 2'],
+    ['1.10.0', '1.9.0', 'SELECT 1'],
+    ['1.10.0', '1.10.0', 'SELECT 2'],
+  ])('a view of %s after the program %s has %s', async (first, second, sql) => {
+    for (const [program, text] of [
+      [first, 'SELECT 1'],
+      [second, 'SELECT 2'],
+    ] as const)
+      await openGlueCatalog('reports', lakeUrl, server.client, program).ensureView({
+        ...ORDERS_DAILY,
+        sql: text,
+      });
+    expect(insideOf(viewNow())).toMatchObject({ originalSql: expect.stringContaining(sql) });
+  });
+
+  it('is written by deployed functions only', async () => {
+    const { catalog: ofLaptop } = openS3Lake('s3://lake', undefined, 'reports');
+    await ofLaptop?.ensureView(ORDERS_DAILY);
+    expect([...server.tables.keys()]).toEqual([]);
+  });
+
   it('refuses to replace a table with a view', async () => {
     await catalog.ensureTable(ORDERS);
     await expect(catalog.ensureView({ ...ORDERS_DAILY, name: 'orders' })).rejects.toMatchObject({

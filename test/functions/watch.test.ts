@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
-import { handler as calendar } from '../../functions/calendar.lambda.ts';
+import { handler } from '../../functions/watch.lambda.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { addDays, addMonths, dayOf, monthOf } from '../../shared/days.ts';
 import { inOurFormat } from '../../shared/lake/documents/lake-format.ts';
@@ -9,7 +11,9 @@ import { parseSettings } from '../../shared/settings/settings.ts';
 import { DEFAULT_BUS, startEventsServer } from '../fakes/events-server.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { startSnsServer } from '../fakes/sns-server.ts';
-import { putSettings } from './settings-in-lake.ts';
+import { SETTINGS_FILE, settingsText } from '../../shared/settings/settings-file.ts';
+import { startGlueServer } from '../fakes/glue-server.ts';
+import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { failure } from '../status/made-statuses.ts';
 import { readDay, storeDays } from '../status/stored-ledgers.ts';
 
@@ -32,11 +36,23 @@ const input = {
 const settings = parseSettings(input, reports);
 const outcomeSchema = z.object({ problems: z.array(z.object({ report: z.string(), why: z.string() })) });
 const environment = process.env;
+const watch = (event: unknown = {}, leftMs = 300_000) =>
+  handler(event, { getRemainingTimeInMillis: () => leftMs });
+let task: Awaited<ReturnType<typeof temporaryFolder>>;
+let callsOfGlue = 0;
+let glue: Awaited<ReturnType<typeof startGlueServer>>;
 let s3: Awaited<ReturnType<typeof startS3Server>>;
 let bus: Awaited<ReturnType<typeof startEventsServer>>;
 let sns: Awaited<ReturnType<typeof startSnsServer>>;
 
 beforeAll(async () => {
+  task = await temporaryFolder();
+  writeFileSync(join(task.path, SETTINGS_FILE), settingsText(settings));
+  const access = () => {
+    callsOfGlue += 1;
+    return true;
+  };
+  glue = await startGlueServer('brand_reports', { access });
   s3 = await startS3Server({ pageSize: 1000 });
   sns = await startSnsServer();
   bus = await startEventsServer();
@@ -50,13 +66,18 @@ beforeAll(async () => {
   await storeDays(store, { report: 'order_list', brand: HOSTILE.replace('/', '') }, { [YESTERDAY]: read });
 });
 
-afterAll(() => Promise.all([s3.close(), sns.close(), bus.close()]));
+afterAll(() => Promise.all([s3.close(), sns.close(), bus.close(), glue.close(), task.remove()]));
 
 beforeEach(() => {
   process.env = {
     ...environment,
     LAKE_URL: 's3://lake/prod',
     LAKE_OWNER: '123456789012',
+    LAMBDA_TASK_ROOT: task.path,
+    DATABASE: 'brand_reports',
+    PROGRAM_VERSION: '1.0.0',
+    STACK_ID: 'stack',
+    AWS_ENDPOINT_URL_GLUE: glue.url,
     FUNCTION_PREFIX: 'BrandReports',
     TOPIC_ARN: 'arn:aws:sns:us-east-1:123456789012:alarms',
     EVENT_BUS_ARN: DEFAULT_BUS,
@@ -67,7 +88,6 @@ beforeEach(() => {
     AWS_ENDPOINT_URL_SNS: sns.url,
     AWS_ENDPOINT_URL_EVENTBRIDGE: bus.url,
   };
-  putSettings(s3.objects, settings, 'prod/');
   s3.requests.length = 0;
 });
 
@@ -80,7 +100,7 @@ describe('the watcher', () => {
   it('publishes problems, and the metric as a separate line', async () => {
     const info = jest.spyOn(console, 'info').mockImplementation(() => {});
     const stdout = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
-    const { problems } = z.parse(outcomeSchema, await calendar());
+    const { problems } = z.parse(outcomeSchema, await watch());
     const printed = stdout.mock.calls.map(([text]) => String(text));
     stdout.mockRestore();
     expect(problems).toContainEqual(
@@ -120,12 +140,12 @@ describe('the watcher', () => {
   it('writes a page that a browser shows', () => {
     const page = s3.objects.get('prod/status/coverage.html');
     expect(page?.contentType).toBe('text/html; charset=utf-8');
-    expect(page?.body.toString()).toContain('#/functions/BrandReports-order_list?tab=testing');
+    expect(page?.body.toString()).toContain('#/functions/BrandReports-sync?tab=testing');
   });
 
   it('fails if it cannot read the lake, instead of reporting no problems', async () => {
     process.env.LAKE_URL = 's3://nowhere';
-    await expect(calendar()).rejects.toThrow('Create the bucket nowhere');
+    await expect(watch()).rejects.toThrow('Create the bucket nowhere');
   });
 
   it('fails in a lake of another format, without a message, a metric or a change', async () => {
@@ -134,7 +154,7 @@ describe('the watcher', () => {
     const stdout = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
     if (ours) s3.objects.set('prod/ledger/format.json', { ...ours, body: Buffer.from('{"format":1}') });
     const before = new Map(s3.objects);
-    await expect(calendar()).rejects.toThrow('s3://lake/prod has format 1;');
+    await expect(watch()).rejects.toThrow('s3://lake/prod has format 1;');
     expect(s3.objects).toEqual(before);
     expect([sns.published.length, stdout.mock.calls]).toEqual([published, []]);
     if (ours) s3.objects.set('prod/ledger/format.json', ours);
@@ -144,6 +164,64 @@ describe('the watcher', () => {
     sns.faults.deny = true;
     s3.objects.delete('prod/status/watch.json');
     jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
-    await expect(calendar()).rejects.toThrow('Grant sns:Publish');
+    await expect(watch()).rejects.toThrow('Grant sns:Publish');
+  });
+
+  it.each<[unknown, string]>([
+    [{ rebuildCatalog: false }, 'rebuildCatalog is false; allowed: true'],
+    [{ brand: 'acme' }, 'brand is unknown; allowed: rebuildCatalog'],
+  ])('refuses the event %j', async (event, message) => {
+    await expect(watch(event)).rejects.toThrow(message);
+  });
+
+  it('fails without its settings, and says how to get them', async () => {
+    process.env.LAMBDA_TASK_ROOT = join(task.path, 'nowhere');
+    await expect(watch()).rejects.toThrow('deploy again');
+  });
+});
+
+describe('the catalog', () => {
+  const requestsToGlue = async (event?: unknown, leftMs?: number) => {
+    const before = callsOfGlue;
+    jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    jest.spyOn(console, 'info').mockImplementation(() => {});
+    const { catalog } = await watch(event, leftMs);
+    jest.restoreAllMocks();
+    return { catalog, requests: callsOfGlue - before };
+  };
+  const complete = { status: 'complete', brandsLeft: [] };
+
+  beforeEach(() => void s3.objects.delete('prod/status/catalog.json'));
+
+  it('is made by the first run, and left alone by the next', async () => {
+    expect((await requestsToGlue()).catalog).toMatchObject(complete);
+    expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'freshness']));
+    expect(await requestsToGlue()).toMatchObject({ catalog: complete, requests: 0 });
+  });
+
+  it('is rebuilt on request', async () => {
+    await requestsToGlue();
+    glue.tables.clear();
+    expect((await requestsToGlue({ rebuildCatalog: true })).catalog).toMatchObject(complete);
+    expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'freshness']));
+  });
+
+  it('is brought up to date by a later program, and not by an earlier one', async () => {
+    await requestsToGlue();
+    process.env.PROGRAM_VERSION = '1.1.0';
+    expect((await requestsToGlue()).requests).toBeGreaterThan(0);
+    process.env.PROGRAM_VERSION = '1.0.0';
+    expect((await requestsToGlue()).requests).toBe(0);
+  });
+
+  it('is rebuilt for another stack, whose database is new', async () => {
+    await requestsToGlue();
+    process.env.STACK_ID = 'another';
+    expect((await requestsToGlue()).requests).toBeGreaterThan(0);
+  });
+
+  it('is left to the next run if the time is up', async () => {
+    expect((await requestsToGlue({}, 1)).catalog).toMatchObject({ status: 'incomplete' });
+    expect((await requestsToGlue()).catalog).toMatchObject(complete);
   });
 });

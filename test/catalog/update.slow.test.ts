@@ -4,12 +4,11 @@ import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { type Row, baseSchema } from '../../shared/lake/table/columns.ts';
 import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
-import { closedTable, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
+import { CATALOG_STAMP_KEY, closedTable, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { isAccessDenied, retryWhileAccessDenied } from '../../shared/adapters/aws/retry-access-denied.ts';
-import { type RebuildOptions, rebuildCatalog } from '../../shared/catalog/rebuild.ts';
+import { type UpdateOptions, updateCatalog } from '../../shared/catalog/update.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { memoryStore, type MemoryStore } from '../fakes/memory-store.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
@@ -49,10 +48,10 @@ function settingsOf(...brands: string[]) {
   return parseSettings({ brands: Object.fromEntries(named) }, reports);
 }
 
-function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
+function run(store: MemoryStore, change: Partial<UpdateOptions> = {}) {
   const time = virtualTime(NOW);
   let ids = 0;
-  const options: RebuildOptions = {
+  const options: UpdateOptions = {
     settings: settingsOf(BRAND),
     reports,
     lake: {
@@ -67,10 +66,12 @@ function run(store: MemoryStore, change: Partial<RebuildOptions> = {}) {
       ids += 1;
       return `set-up-${ids}`;
     },
-    isFatal: isAccessDenied,
+    program: '1.0.0',
+    catalogId: 'test',
+    again: true,
     ...change,
   };
-  return retryWhileAccessDenied(options.clock, () => rebuildCatalog(options));
+  return updateCatalog(options);
 }
 
 function columnsOf(table: string): unknown[] {
@@ -119,15 +120,9 @@ function storedSchema({ table, columns }: ReportDefinition, ...discovered: strin
   return { version: 1, table, columns: [...baseSchema(columns).columns, ...more], recentWrites: [] };
 }
 
-describe('a rebuild before the first sync', () => {
+describe('an update before the first sync', () => {
   it('creates every table and view without rows', async () => {
-    expect(await run(memoryStore())).toEqual({
-      status: 'complete',
-      tables: TABLES,
-      views: VIEWS,
-      published: 0,
-      remaining: 0,
-    });
+    expect(await run(memoryStore())).toEqual({ status: 'complete', published: 0, brandsLeft: [] });
     const closed = Object.values(reports).flatMap(dayTables).map(closedTable);
     expect([...server.tables.keys()].sort()).toEqual([...TABLES, ...VIEWS, ...closed].sort());
     expect(columnsOf('clicks')).toEqual(
@@ -147,7 +142,7 @@ describe('a rebuild before the first sync', () => {
   });
 });
 
-describe('a rebuild if a foreign table has the name of a view', () => {
+describe('an update if a foreign table has the name of a view', () => {
   it('fails with an error after all tables are created', async () => {
     const table = { Name: 'attribution_daily', TableType: 'EXTERNAL_TABLE' };
     server.tables.set('attribution_daily', { table, version: 0, partitions: new Map() });
@@ -156,7 +151,7 @@ describe('a rebuild if a foreign table has the name of a view', () => {
   });
 });
 
-describe('a rebuild of a lake whose database was deleted', () => {
+describe('an update of a lake whose database was deleted', () => {
   let lake: SampleLake;
   /** By table, then by the values of the partition: its location in the catalog of the runs. */
   const expected: Record<string, Record<string, string>> = {};
@@ -183,10 +178,8 @@ describe('a rebuild of a lake whose database was deleted', () => {
 
   it('I3: registers every partition at the snapshot of its ledger, and every column found so far', async () => {
     const outcome = await run(copyOfStore());
-    expect(outcome).toMatchObject({ status: 'complete', published: 20, remaining: 0 });
-    expect(outcome.views).toEqual(
-      expect.arrayContaining(['orders_daily', 'publisher_performance', 'unsettled']),
-    );
+    expect(outcome).toMatchObject({ status: 'complete', published: 20, brandsLeft: [] });
+    expect([...server.tables.keys()]).toEqual(expect.arrayContaining(VIEWS));
     expect(found()).toMatchObject(JSON.parse(JSON.stringify(days())));
     expect(Object.keys(partitionsOf('coverage')).sort()).toEqual(Object.keys(expected.coverage ?? {}).sort());
     expect(columnsOf('orders')).toEqual(expect.arrayContaining(['transid', 'amount', 'commission']));
@@ -205,7 +198,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
     const store = copyOfStore();
     await run(store);
     const [catalog, objects] = [wholeCatalog(), [...store.objects.keys()]];
-    expect(await run(store)).toMatchObject({ status: 'complete', published: 0, remaining: 0 });
+    expect(await run(store)).toMatchObject({ status: 'complete', published: 0, brandsLeft: [] });
     expect(wholeCatalog()).toEqual(catalog);
     expect([...store.objects.keys()]).toEqual(objects);
   });
@@ -218,7 +211,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
       Values: ['acme', '2026-03-01'],
       StorageDescriptor,
     });
-    expect(await run(store)).toMatchObject({ published: 1, remaining: 0 });
+    expect(await run(store)).toMatchObject({ published: 1, brandsLeft: [] });
     expect(partitionsOf('orders')).toEqual(expected.orders);
   });
 
@@ -233,10 +226,10 @@ describe('a rebuild of a lake whose database was deleted', () => {
     expect(new Set(await due())).toEqual(new Set([null]));
   });
 
-  it('creates tables and views without time, and counts the partitions that are left to the syncs', async () => {
+  it('creates tables and views without time, and names the brands that are left', async () => {
     const outcome = await run(copyOfStore(), { deadline: NO_TIME });
-    expect(outcome).toMatchObject({ status: 'incomplete', tables: TABLES, published: 0 });
-    expect(outcome.remaining).toBeGreaterThan(0);
+    expect(outcome).toEqual({ status: 'incomplete', published: 0, brandsLeft: [BRAND] });
+    expect([...server.tables.keys()]).toEqual(expect.arrayContaining([...TABLES, ...VIEWS]));
     expect(partitionsOf('orders')).toEqual({});
   });
 
@@ -272,7 +265,7 @@ describe('a rebuild of a lake whose database was deleted', () => {
       log: (event) => void ('message' in event && logged.push(event.message)),
     });
     // The earlier month of the same report is registered like all others.
-    expect(outcome).toMatchObject({ status: 'incomplete', published: 18, remaining: 1 });
+    expect(outcome).toMatchObject({ status: 'incomplete', published: 18, brandsLeft: [BRAND] });
     expect(logged).toContainEqual(
       expect.stringContaining('ledger/clicks_list/acme/2026-03.json cannot be used'),
     );
@@ -298,7 +291,7 @@ describe('columns', () => {
     expect(columnsOf('orders')).toEqual(after);
   });
 
-  it('I7: are in the table at the end of the rebuild if a run discovers them meanwhile', async () => {
+  it('I7: are in the table at the end of the update if a run discovers them meanwhile', async () => {
     const store = memoryStore();
     put(store, schemaKey('orders'), storedSchema(orders, 'before'));
     server.faults.beforeWrite = () =>
@@ -328,31 +321,93 @@ describe('a lake that was emptied while its tables were kept', () => {
     expect(JSON.stringify(outcome)).toMatch(/amount is decimal\(38,9\) and not decimal\(18,2\)/);
     expect(partitionsOf('orders')).toEqual({});
     server.tables.delete('orders');
-    expect(await run(emptied.store)).toMatchObject({ remaining: 0 });
+    expect(await run(emptied.store)).toMatchObject({ brandsLeft: [] });
     expect(Object.keys(partitionsOf('orders')).length).toBeGreaterThan(0);
     expect((await again()).status).toBe('complete');
     await lake.close();
   });
 });
 
-describe('a role whose policies are not yet in force', () => {
-  it('is waited for until they are', async () => {
-    const time = virtualTime(NOW);
-    const sleep = async (ms: number) => {
-      await time.sleep(ms);
-      if (time.slept.length === 3) delete server.faults.deny;
+describe('the stamp', () => {
+  let lake: SampleLake;
+  beforeAll(async () => {
+    lake = await sampleLake({ now: new Date(NOW).toISOString(), startDate: FIRST });
+    await lake.sync({ scope: { reports: ['order_list'] } });
+  });
+  afterAll(() => lake.close());
+
+  const BRANDS = [BRAND, 'globex', 'initech'];
+  /** The lake of the sample under three names. */
+  const ofThree = () => {
+    const { store } = lake.fork();
+    for (const [key, stored] of [...store.objects])
+      for (const name of BRANDS.slice(1)) {
+        const renamed = (text: string) => text.replaceAll(BRAND, name);
+        const body = key.endsWith('.json')
+          ? Buffer.from(renamed(Buffer.from(stored.body).toString()))
+          : stored.body;
+        if (key.includes(BRAND)) store.objects.set(renamed(key), { ...stored, body });
+      }
+    return store;
+  };
+  const update = (store: MemoryStore, change: Partial<UpdateOptions> = {}) =>
+    run(store, { settings: settingsOf(...BRANDS), again: false, ...change });
+  const brandsOf = () => [...new Set(Object.keys(partitionsOf('orders')).map((path) => path.split('/')[0]))];
+  /** How often the next update reads each brand's ledgers. */
+  const readBy = async (store: MemoryStore, change: Partial<UpdateOptions> = {}) => {
+    const read = new Set<string>();
+    const get: MemoryStore['get'] = async (key) => {
+      const [, , brand] = /^ledger\/([^/]+)\/([^/]+)\/\d/.exec(key) ?? [];
+      if (brand !== undefined) read.add(brand);
+      return store.get(key);
     };
-    server.faults.deny = 'User: role is not authorized to perform: glue:GetTable';
-    const clock = { ...time, sleep, now: () => new Date(NOW), every: () => () => {} };
-    expect(await run(memoryStore(), { clock })).toMatchObject({ status: 'complete' });
-    expect(time.slept).toHaveLength(3);
+    const catalog = openGlueCatalog('reports', store.url, server.client);
+    await update(store, { ...change, lake: { store: { ...store, get }, runs: blindRegistry, catalog } });
+    return [...read];
+  };
+
+  it('leaves an up-to-date catalog alone, and a changed brand alone is read again', async () => {
+    const store = ofThree();
+    expect(await update(store)).toMatchObject({ status: 'complete', brandsLeft: [] });
+    expect(brandsOf()).toEqual(BRANDS);
+    expect(await readBy(store)).toEqual([]);
+    const settings = settingsOf(...BRANDS);
+    if (settings.brands.globex) settings.brands.globex.lateMinutes += 1;
+    expect(await readBy(store, { settings })).toEqual(['globex']);
+    expect(await readBy(store, { settings })).toEqual([]);
   });
 
-  it('is waited for at most a minute; then the error names the missing grant', async () => {
-    server.faults.deny = 'Insufficient Lake Formation permission(s): Required Create Table on reports';
-    await expect(run(memoryStore())).rejects.toMatchObject({
-      code: 'aws_refused',
-      message: expect.stringMatching(/Create Table on reports.*lakeformation grant-permissions/),
+  it('is continued, brand by brand, by a run with time', async () => {
+    const store = ofThree();
+    let brandsDone = 0;
+    const put: MemoryStore['put'] = async (key, ...rest) => {
+      if (key === CATALOG_STAMP_KEY) brandsDone += 1;
+      return store.put(key, ...rest);
+    };
+    const catalog = openGlueCatalog('reports', store.url, server.client);
+    const outcome = await update(store, {
+      lake: { store: { ...store, put }, runs: blindRegistry, catalog },
+      clock: { ...virtualTime(NOW), monotonicMs: () => brandsDone, every: () => () => {} },
+      deadline: { softMs: 1, hardMs: 2 },
     });
+    expect(outcome).toMatchObject({ status: 'incomplete', brandsLeft: ['globex', 'initech'] });
+    expect(brandsOf()).toEqual([BRAND]);
+    expect(await readBy(store)).toEqual(['globex', 'initech']);
+    expect(brandsOf()).toEqual(BRANDS);
+  });
+
+  it('follows later programs only', async () => {
+    const store = ofThree();
+    await update(store, { program: '1.9.0' });
+    expect(await readBy(store, { program: '1.10.0' })).toEqual(BRANDS);
+    expect(await readBy(store, { program: '1.9.1' })).toEqual([]);
+  });
+});
+
+it('says which grant is missing', async () => {
+  server.faults.deny = 'Insufficient Lake Formation permission(s): Required Create Table on reports';
+  await expect(run(memoryStore())).rejects.toMatchObject({
+    code: 'aws_refused',
+    message: expect.stringMatching(/Create Table on reports.*lakeformation grant-permissions/),
   });
 });

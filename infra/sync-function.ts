@@ -1,28 +1,37 @@
+import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import type { FailureQueue } from './failure-queue.ts';
 import { allow, arnInStack, grantKey } from './grants.ts';
-import { PipelineFunction, type PipelineFunctionProps } from './pipeline-function.ts';
-import type { PipelineParts } from './pipeline-parts.ts';
+import { PipelineFunction } from './pipeline-function.ts';
+import type { PipelineParts, StartedFunctionProps } from './pipeline-parts.ts';
+import { startBySchedule } from './start-schedule.ts';
 
-interface ReadingFunctionProps extends PipelineParts, PipelineFunctionProps {
-  /** The reports that it reads. */
+export interface SyncFunctionProps extends PipelineParts, StartedFunctionProps {
+  /** The reports that a brand has enabled. */
   reports: readonly ReportDefinition[];
 }
 
-/** A function that reads reports from the service: it may read secrets, write the lake and the catalog, and send events. */
-export class ReadingFunction extends PipelineFunction {
-  constructor(scope: Construct, id: string, props: ReadingFunctionProps) {
-    const { settings, reports, lake, catalog, bus } = props;
-    const environment = { ...lake.environment, ...bus.environment, DATABASE: catalog.databaseName };
-    super(scope, id, { ...props, environment: { ...props.environment, ...environment } });
+/** The function that reads the reports of all brands: it may read secrets, write lake and catalog, and send events. */
+export class SyncFunction extends PipelineFunction {
+  constructor(scope: Construct, id: string, props: SyncFunctionProps) {
+    const { settings, reports, lake, catalog, bus, failed, undelivered } = props;
+    const { reservedConcurrency, schedule, schedules: enabled } = settings.deployment;
+    super(scope, id, {
+      ...props,
+      name: 'sync',
+      description: 'Reads the due days of all brands; test it with {}',
+      handler: 'sync',
+      reservedConcurrency,
+      onFailure: failed,
+    });
     lake.grantReports(this, reports);
     catalog.grantReports(this, reports);
     bus.grantSend(this);
     this.grantSecrets(settings);
+    startBySchedule(this, ScheduleExpression.expression(schedule), { enabled, undelivered });
   }
 
   /**
@@ -45,29 +54,4 @@ function outsideOfPrefix(brand: string): BrandReportsError {
     'secret_outside_prefix',
     `brands.${brand}.secretName does not begin with "${SECRETS_PREFIX}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${SECRETS_PREFIX}${brand}, or under another name with this prefix.`,
   );
-}
-
-export interface ReportFunctionProps extends PipelineParts {
-  report: ReportDefinition;
-  /** The queue for events that the function failed on. */
-  failed: FailureQueue;
-}
-
-/** The function that syncs one report. `schedules.ts` has its schedules. */
-export class ReportFunction extends ReadingFunction {
-  readonly report: ReportDefinition;
-
-  constructor(scope: Construct, id: string, { report, failed, ...parts }: ReportFunctionProps) {
-    super(scope, id, {
-      ...parts,
-      reports: [report],
-      name: report.name,
-      description: `Syncs ${report.table}: ${report.description}`,
-      handler: 'sync-report',
-      environment: { REPORT: report.name },
-      reservedConcurrency: parts.settings.deployment.reservedConcurrency,
-      onFailure: failed,
-    });
-    this.report = report;
-  }
 }

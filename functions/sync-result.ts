@@ -1,0 +1,74 @@
+import {
+  type ReportOutcome,
+  type Status,
+  type SyncOutcome,
+  madeProgress,
+  syncOutcome,
+  wasRead,
+} from '../shared/outcome.ts';
+
+/** What a run did with one report of a brand. */
+interface ReadReport {
+  status: Status;
+  /** The days that were read to their end: how many, the first and the last. */
+  read: { days: number; from?: string; to?: string; rows: number };
+  /** How many due days are left, and the first and the last of them. */
+  left: { days: number; from?: string; to?: string };
+  error?: ReportOutcome['error'];
+}
+
+/**
+ * The result of the function `sync`: where each brand stands. It does not list days, because Lambda limits a result to 6
+ * MB, and a new brand has years of days.
+ */
+export interface SyncResult {
+  status: Status;
+  /**
+   * What follows, for whoever repeats the run: `nothing`; `again` at once, because days are left; `later`, because
+   * nothing could be read now; or a `person` has to correct the settings or the credentials.
+   */
+  next: 'nothing' | 'again' | 'later' | 'person';
+  /** Whether a day was read to its end. */
+  progress: boolean;
+  brands: { brand: string; status: Status; reports: Record<string, ReadReport> }[];
+}
+
+/** The result of a run, without its days. */
+export function syncResult({ status, reports }: SyncOutcome): SyncResult {
+  const byBrand = Map.groupBy(reports, ({ brand }) => brand);
+  return {
+    status,
+    next: nextOf({ status, reports }),
+    progress: reports.some(madeProgress),
+    brands: [...byBrand].map(([brand, own]) => ({
+      brand,
+      status: syncOutcome(own).status,
+      reports: Object.fromEntries(own.map((report) => [report.report, readReport(report)])),
+    })),
+  };
+}
+
+function nextOf({ status, reports }: SyncOutcome): SyncResult['next'] {
+  if (status === 'complete') return 'nothing';
+  // A run that staged pages of a day without its last page has come further too.
+  const staged = reports.some(({ days }) => days.some((day) => !wasRead(day) && day.pages > 0));
+  if (reports.some(madeProgress) || staged) return 'again';
+  const needsPerson = reports.some(({ error }) => error?.kind === 'auth' || error?.kind === 'config');
+  return needsPerson ? 'person' : 'later';
+}
+
+function readReport({ status, days, error }: ReportOutcome): ReadReport {
+  const read = days.filter(wasRead);
+  const left = days.filter((day) => !wasRead(day));
+  return {
+    status,
+    read: { ...span(read), rows: read.reduce((sum, { rows }) => sum + rows, 0) },
+    left: span(left),
+    ...(error && { error }),
+  };
+}
+
+function span(days: ReportOutcome['days']): ReadReport['left'] {
+  const [from, ...others] = days.map(({ dt }) => dt).sort();
+  return { days: days.length, ...(from !== undefined && { from, to: others.at(-1) ?? from }) };
+}

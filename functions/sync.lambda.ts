@@ -1,0 +1,37 @@
+import type { Context } from 'aws-lambda';
+import { systemClock } from '../shared/adapters/system-clock.ts';
+import { runSync } from '../shared/run/run.ts';
+import { createFunctionContext, serviceAccess } from './function-context.ts';
+import { parseSyncEvent } from './sync-event.ts';
+import { syncResult } from './sync-result.ts';
+import { timeLimits } from './time-limits.ts';
+
+const common = createFunctionContext();
+const context = { ...common, ...serviceAccess(common.settings) };
+
+/**
+ * Reads the due days, or the days of a range; or runs the connection test; or rebuilds days from their raw records. What
+ * the time does not allow is left to the next start.
+ * @returns where each brand stands, or the document of `check --json` or `rebuild --json`, whatever the outcome
+ * @throws BrandReportsError on an event that is not valid
+ */
+export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
+  const parsed = parseSyncEvent(event, context.settings, context.reports);
+  const limits = timeLimits(lambda.getRemainingTimeInMillis());
+  const { brand, reports } = parsed;
+  const named = { ...(brand !== undefined && { brands: [brand] }), ...(reports && { reports }) };
+  const clock = systemClock();
+  // Loaded only when it is needed, so that a scheduled run starts without it.
+  if (parsed.rebuild) {
+    const { rebuildDays } = await import('../shared/operations/rebuild-days.ts');
+    const { from, to } = parsed;
+    return rebuildDays({ ...context, scope: { ...named, from, to }, clock, deadline: limits.deadline });
+  }
+  const { from, to, acceptFewer, check } = parsed;
+  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const scope = { ...named, ...range, acceptFewer, onlyEnabled: true };
+  const options = { ...context, scope, clock, ...limits };
+  if (!check) return syncResult(await runSync(options));
+  const { runCheck } = await import('../shared/check/check.ts');
+  return runCheck(options);
+}

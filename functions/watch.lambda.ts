@@ -1,0 +1,68 @@
+import type { Context } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { objectPage } from '../shared/adapters/aws/console-url.ts';
+import { snsNotifier } from '../shared/adapters/aws/sns-notifier.ts';
+import { systemClock } from '../shared/adapters/system-clock.ts';
+import { type CatalogOutcome, updateCatalog } from '../shared/catalog/update.ts';
+import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
+import { object, parseInput } from '../shared/validation/input.ts';
+import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
+import { consoleControls } from './console-controls.ts';
+import { createFunctionContext, environment } from './function-context.ts';
+import { timeLimits } from './time-limits.ts';
+
+/**
+ * Publishes the metric `Problems` as a line in CloudWatch's embedded metric format, which Lambda's logs turn into the
+ * metric. It writes to standard output, because `console` would wrap the line.
+ * @param namespace the stack's name
+ */
+export function countProblems(namespace: string, problems: number): void {
+  const document = {
+    _aws: {
+      Timestamp: Date.now(),
+      CloudWatchMetrics: [
+        { Namespace: namespace, Dimensions: [[]], Metrics: [{ Name: 'Problems', Unit: 'Count' }] },
+      ],
+    },
+    Problems: problems,
+  };
+  process.stdout.write(`${JSON.stringify(document)}\n`);
+}
+
+/** `rebuildCatalog`: make tables, views and partitions anew, also tables that are up to date. */
+const eventSchema = object({ rebuildCatalog: z.optional(z.literal(true, { error: 'true' })) });
+
+/**
+ * Does one watcher run, then brings the catalog up to date as far as time allows: the next run continues.
+ * @returns what the watcher run found, and where the catalog stands
+ * @throws BrandReportsError on an event that is not valid, and if the watcher run or a table or view fails: then the
+ * event goes to the queue. If the watcher run fails, the metric is missing too, which raises its alarm
+ */
+export async function handler(
+  event: unknown,
+  lambda: Pick<Context, 'getRemainingTimeInMillis'>,
+): Promise<WatchOutcome & { catalog: CatalogOutcome }> {
+  const { rebuildCatalog = false } = parseInput(eventSchema, event, 'event', 'the event');
+  const { deadline } = timeLimits(lambda.getRemainingTimeInMillis());
+  const { lake, ...context } = createFunctionContext();
+  const [region, stack] = [environment('AWS_REGION'), environment('FUNCTION_PREFIX')];
+  const controls = consoleControls(region, stack);
+  const page = objectPage(region, new URL(lake.store.url).hostname, COVERAGE_PAGE_KEY);
+  const clock = systemClock();
+  const found = await watch({
+    ...{ ...context, clock, store: lake.store },
+    notifier: snsNotifier(environment('TOPIC_ARN')),
+    countProblems: (count) => countProblems(stack, count),
+    message: { pipeline: stack, page, controls: controls.text },
+    controls: controls.page,
+  });
+  const program = environment('PROGRAM_VERSION');
+  const catalogId = `${environment('STACK_ID')} ${environment('DATABASE')}`;
+  const catalog = await updateCatalog({
+    ...{ ...context, lake, clock, deadline },
+    program,
+    catalogId,
+    again: rebuildCatalog,
+  });
+  return { ...found, catalog };
+}

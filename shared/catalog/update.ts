@@ -1,0 +1,232 @@
+/*
+ * Brings the catalog up to date with the lake. The ledgers are the truth; the catalog is a projection of them that may
+ * be lost, edited by hand, or made by an earlier program or other settings. A stamp records for which program and
+ * settings it was made, so that usually there is nothing to do. Brands follow one after the other, so memory does not
+ * grow with them, and the stamp records each, so that a run with little time is continued by the next. It may run at
+ * any time, even concurrently with syncs, which publish the pending days of their brands before anything else (I3).
+ */
+import { hash } from 'node:crypto';
+import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
+import { monthOf } from '../days.ts';
+import { configError, rethrowBugs } from '../errors.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { type Close, readCloses } from '../lake/documents/close.ts';
+import type { CatalogStamp } from '../lake/documents/catalog-stamp.ts';
+import { StoredSettings } from '../lake/documents/brand-settings.ts';
+import { type LedgerMonths, listLedgers } from '../lake/documents/read.ts';
+import { errorSummary } from '../outcome.ts';
+import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
+import { pendingPublications, publishDay } from '../pipeline/publish.ts';
+import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
+import { enabledPolicy } from '../planning/policy.ts';
+import type { Catalog, TableShape } from '../ports.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import type { Settings } from '../settings/settings.ts';
+import { changesTable, changeViews } from '../history/index.ts';
+import { publishIceberg } from '../iceberg/index.ts';
+import { writeChanges } from './changes.ts';
+import { coverageTable, writeCoverage } from './coverage.ts';
+import { publishCloses } from './closed-tables.ts';
+import { ensureClosedTables, ensureTable } from './ensure-tables.ts';
+import { freshness } from './freshness.ts';
+import { isNewer } from '../program-version.ts';
+import { tableRoles, viewOver } from './view-roles.ts';
+
+const CONCURRENCY = 8;
+
+/** The options of an update; times are wall clock in milliseconds. */
+export interface UpdateOptions extends LakeAccess {
+  /** They decide which days are due; partitions of brands that they lack are published too. */
+  settings: Settings;
+  reports: ReportRegistry;
+  /** The program's version. */
+  program: string;
+  /** Which catalog it is: a copy of a lake, or a new stack, has another one, although the lake has a stamp. */
+  catalogId: string;
+  /** Whether everything is made anew, whatever the stamp shows. */
+  again?: boolean;
+  deadline?: Deadline;
+}
+
+/** What an update did, and what it left. */
+export interface CatalogOutcome {
+  /** `incomplete`: the next run continues. */
+  status: 'complete' | 'incomplete';
+  /** Days whose partition did not point at the committed snapshot and does now. */
+  published: number;
+  /** The brands that are left. */
+  brandsLeft: string[];
+}
+
+/** @throws BrandReportsError if a table or view cannot be created */
+export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutcome> {
+  const { lake, log, settings } = options;
+  const stamp = createLakeDocuments({ store: lake.store, ...options }).catalogStamp();
+  const found = options.again
+    ? await stamp.update(({ recentWrites }) => ({ version: 1, brands: {}, recentWrites }))
+    : await stamp.cached();
+  const wanted = wantedStamp(options, found);
+  if (isCurrent(found, wanted)) return { status: 'complete', published: 0, brandsLeft: [] };
+  const time = createTimeBudget(options.deadline, options.clock.monotonicMs);
+  await ensureAllTables(options);
+  const reports = await listLedgers(lake.store, options.reports);
+  const closes = await readCloses(lake.store);
+  let published = 0;
+  const brandsLeft: string[] = [];
+  for (const brand of new Set([...Object.keys(settings.brands), ...reports.map((each) => each.brand)])) {
+    const stamped = wanted.brand(brand);
+    if (found.brands[brand] === stamped) continue;
+    const own = reports.filter((each) => each.brand === brand);
+    const update = await updateBrand(options, time, own, closes);
+    published += update.published;
+    if (update.isComplete)
+      await stamp.update((current) => ({ ...current, brands: { ...current.brands, [brand]: stamped } }));
+    else brandsLeft.push(brand);
+  }
+  const isComplete = brandsLeft.length === 0 && (await updateIceberg(options, time, reports));
+  if (isComplete)
+    await stamp.update((current) => ({ ...current, program: wanted.program, views: wanted.views }));
+  const outcome = { status: isComplete ? ('complete' as const) : ('incomplete' as const), published };
+  log({ event: 'catalog_updated', ...outcome, brandsLeft: brandsLeft.length });
+  return { ...outcome, brandsLeft };
+}
+
+/** What the stamp contains when the catalog is up to date. An earlier program changes nothing that a later one made. */
+function wantedStamp({ program, settings, catalogId, lake }: UpdateOptions, found: CatalogStamp) {
+  const newest = found.program !== undefined && isNewer(found.program, program) ? found.program : program;
+  const place = [newest, catalogId, lake.store.url];
+  const hashOf = (content: unknown) =>
+    hash('sha256', JSON.stringify([...place, content]), 'hex').slice(0, 16);
+  return {
+    program: newest,
+    views: hashOf(settings.brands),
+    brand: (name: string) => hashOf(settings.brands[name] ?? null),
+  };
+}
+
+function isCurrent(
+  { program, views, brands }: CatalogStamp,
+  wanted: ReturnType<typeof wantedStamp>,
+): boolean {
+  if (program !== wanted.program || views !== wanted.views) return false;
+  return Object.entries(brands).every(([brand, stamped]) => stamped === wanted.brand(brand));
+}
+
+/** Ensures all tables, then the views over them. */
+async function ensureAllTables(options: UpdateOptions): Promise<void> {
+  const catalog = catalogOf(options);
+  const { lake, reports } = options;
+  const documents = createLakeDocuments({ store: lake.store, ...options });
+  const tables = new Map<string, TableShape['columns']>();
+  const stored = new StoredSettings(options);
+  const roles = tableRoles(Object.values(reports), await stored.all(options.settings));
+  for (const report of Object.values(reports)) {
+    const of = { report, lake, schema: documents.schema(report), stored };
+    const { columns } = await ensureTable(of);
+    await ensureClosedTables(of);
+    tables.set(report.table, columns);
+  }
+  await catalog.ensureTable(coverageTable);
+  await catalog.ensureTable(changesTable);
+  const ofReports = Object.values(reports).flatMap((report) => report.views);
+  const views = [
+    ...ofReports.map((view) => viewOver(view, tables, roles)),
+    ...[freshness, ...changeViews(reports)],
+  ];
+  for (const view of views) await catalog.ensureView(view);
+}
+
+function catalogOf({ lake }: UpdateOptions): Catalog {
+  if (lake.catalog) return lake.catalog;
+  throw configError(
+    'no_catalog',
+    `The lake ${lake.store.url} has no catalog to update. Name a Glue database.`,
+  );
+}
+
+type TimeBudget = ReturnType<typeof createTimeBudget>;
+
+/**
+ * Publishes the pending days of a brand, newest first, and writes the tables that are built from its ledgers and closes.
+ */
+async function updateBrand(
+  options: UpdateOptions,
+  time: TimeBudget,
+  reports: readonly LedgerMonths[],
+  closes: readonly Close[],
+): Promise<{ published: number; isComplete: boolean }> {
+  const { skip, isComplete } = createSkipper(options, time);
+  // Of this brand alone, so that its ledgers are freed after its turn.
+  const documents = createLakeDocuments({ store: options.lake.store, ...options });
+  let published = 0;
+  const read = await mapConcurrent(reports, CONCURRENCY, async ({ report, brand, months }) => {
+    const context = contextOf(options, documents, { report, brand });
+    const ledgers = await mapConcurrent(months.toReversed(), CONCURRENCY, async (month) => {
+      const ledger = await skip(() => context.ledger(month).cached());
+      return ledger ? [ledger] : [];
+    });
+    return { context, ledgers: ledgers.flat() };
+  });
+  const pending = await mapConcurrent(read, CONCURRENCY, async ({ context, ledgers }) => {
+    const days = await skip(() => pendingPublications(context, ledgers));
+    return (days ?? []).map((day) => ({ context, day }));
+  });
+  const days = pending.flat().sort((a, b) => (a.day < b.day ? 1 : -1));
+  await forEachConcurrent(days, CONCURRENCY, async ({ context, day }) => {
+    await skip(async () => {
+      await publishDay(context, day);
+      await context.ledger(monthOf(day)).flush();
+      published += 1;
+    });
+  });
+  await forEachConcurrent(read, CONCURRENCY, async ({ context, ledgers }) => {
+    const months = ledgers.map(({ month }) => month);
+    await skip(() => coverMonths(context, months));
+    await skip(() => publishCloses(context, closes));
+  });
+  return { published, isComplete: isComplete() };
+}
+
+function contextOf(
+  options: UpdateOptions,
+  documents: LakeDocuments,
+  { report, brand }: Pick<LedgerMonths, 'report' | 'brand'>,
+): BrandReport {
+  const policy = enabledPolicy(options.settings, brand, report);
+  return createBrandReport(options, documents, { brand, report, policy });
+}
+
+async function coverMonths(context: BrandReport, months: readonly string[]): Promise<void> {
+  const { hasReturnedRecords } = await context.reportState.cached();
+  await writeCoverage(context, months, hasReturnedRecords);
+  await writeChanges(context, months);
+}
+
+/** Commits every table of the lake to Iceberg. @returns whether all are up to date */
+async function updateIceberg(
+  options: UpdateOptions,
+  time: TimeBudget,
+  reports: readonly LedgerMonths[],
+): Promise<boolean> {
+  const { skip, isComplete } = createSkipper(options, time);
+  const documents = createLakeDocuments({ store: options.lake.store, ...options });
+  const tables = new Map(reports.map((each) => [each.report, each]));
+  for (const each of tables.values())
+    await skip(() => publishIceberg(contextOf(options, documents, each), 'all'));
+  return isComplete();
+}
+
+/** `skip` does a piece of work, unless time is up; after a failure that is no bug, the work is left to the next run. */
+function createSkipper({ log }: UpdateOptions, time: TimeBudget) {
+  let isComplete = true;
+  const skip = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      if (!time.isUp()) return await work();
+    } catch (thrown) {
+      log({ event: 'catalog_entry_skipped', ...errorSummary(rethrowBugs(thrown)) });
+    }
+    isComplete = false;
+    return undefined;
+  };
+  return { skip, isComplete: () => isComplete };
+}

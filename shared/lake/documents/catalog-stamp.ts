@@ -1,0 +1,26 @@
+/*
+ * The catalog's stamp, `status/catalog.json`, records with which program and settings the catalog was last brought up to
+ * date, brand by brand. Without it, every run would compare every partition with its ledger.
+ */
+import * as z from 'zod/mini';
+import type { Json } from '../../json.ts';
+import { parseDocument, storedObject } from './cas-document.ts';
+
+const stamp = storedObject(() => ({
+  version: z.literal(1),
+  /** The program's version; missing before the first update. */
+  program: z.optional(z.string()),
+  /** The hash of the settings that decide the tables and views. */
+  views: z.optional(z.string()),
+  /** By brand: the hash of the brand's settings with which its partitions were brought up to date. */
+  brands: z.record(z.string(), z.string()),
+  recentWrites: z.array(z.string()),
+}));
+
+export type CatalogStamp = z.infer<typeof stamp>;
+
+/** Reads a stored stamp; `undefined` gives the stamp of a catalog that nothing has brought up to date. */
+export function parseCatalogStamp(key: string) {
+  return (stored: Json | undefined): CatalogStamp =>
+    stored === undefined ? { version: 1, brands: {}, recentWrites: [] } : parseDocument(stamp, key, stored);
+}
