@@ -84,7 +84,7 @@ export class BackfillStateMachine extends Construct {
     const repeat = new DistributedMap(this, 'RepeatBrands', {
       label: MAP_LABEL,
       itemsPath: '$.result.brands',
-      itemSelector: { event: JsonPath.jsonMerge(JsonPath.objectAt('$.event'), brand), stalled: 0 },
+      itemSelector: { event: JsonPath.jsonMerge(JsonPath.objectAt('$$.Execution.Input'), brand), stalled: 0 },
       maxConcurrency: brandsAtOnce,
     }).itemProcessor(this.repeatBrand(sync));
     const conclude = new Pass(this, 'Conclude', {
