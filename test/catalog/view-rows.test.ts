@@ -312,16 +312,16 @@ describe('a bonus', () => {
   const rolesOf = (own: Partial<BrandRoles>): TableRoles =>
     new Map(['transactions', 'orders'].map((table) => [table, { acme: { fields: {}, words: {}, ...own } }]));
 
-  it.each<[string, Partial<BrandRoles>, number | null]>([
+  it.each<[string, Partial<BrandRoles>, number]>([
     ['has one of the words of the setting kinds', { kinds: ['EXTRA'] }, 5],
     [
       'has a word of the field that has the role',
       { fields: { kind: ['gone', 'kind'] }, kinds: ['extra'] },
       5,
     ],
-    ['has none of the words of the interface here', {}, null],
-    ['is nothing if no word is one', { kinds: [] }, null],
-    ['is nothing if the service has no kinds', { fields: { kind: null }, kinds: ['extra'] }, null],
+    ['has none of the words of the interface here', {}, 0],
+    ['is nothing if no word is one', { kinds: [] }, 0],
+    ['is nothing if the service has no kinds', { fields: { kind: null }, kinds: ['extra'] }, 0],
   ])('of a record %s', async (_name, own, bonus) => {
     const due = await rowsOf(
       'commission_due',
@@ -337,7 +337,7 @@ describe('a bonus', () => {
       'orders, CAST(bonus AS double)',
       rolesOf(own),
     );
-    expect(sums).toEqual([[bonus === null ? '2' : '1', bonus]]);
+    expect(sums).toEqual([[bonus === 0 ? '2' : '1', bonus]]);
   });
 });
 
