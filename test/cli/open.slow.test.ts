@@ -58,7 +58,7 @@ afterAll(async () => {
 });
 
 async function onDisk(name: string, { store }: SampleLake): Promise<string> {
-  const path = join(temporary.path, `${name} "now" [x]*'s`);
+  const path = join(temporary.path, `${name} "now" (x);'s`);
   await writeLake(store, path);
   return path;
 }

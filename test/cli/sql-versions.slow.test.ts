@@ -62,7 +62,7 @@ function rowsOfThen(): unknown {
 }
 
 async function folderNow(): Promise<string> {
-  const path = await mkdtemp(join(temporary.path, "now [x]*'s-"));
+  const path = await mkdtemp(join(temporary.path, "now (x);'s-"));
   await writeLake(lake.store, path);
   return path;
 }
