@@ -6,7 +6,6 @@ import { type Settings, parseSettings } from '../settings/settings.ts';
 import { type BrandSample, zoneEvidence } from './sample.ts';
 import { shownZones, usualName } from './zone.ts';
 
-/** What the user enters. */
 export interface BrandAnswers {
   brand: string;
   baseUrl: string;
@@ -15,15 +14,12 @@ export interface BrandAnswers {
   timeZone: string;
 }
 
-/** Where answers come from. */
 export interface Asking {
-  /** The answers of the flags. */
   given: Partial<BrandAnswers>;
   reports: ReportRegistry;
   nowMs: number;
   /** Missing: there is no terminal. */
   ask?: (question: string) => Promise<string>;
-  /** Shows why an answer is not allowed. */
   refuse: (why: string) => void;
 }
 

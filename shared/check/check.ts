@@ -22,19 +22,12 @@ import {
 } from './sample.ts';
 import { contradiction, shownZones, usualName } from './zone.ts';
 
-/** The findings about one report. */
-export interface ReportCheck {
-  report: string;
-  findings: Finding[];
-}
-
-/** The findings about one brand and its reports. */
 export interface BrandCheck {
   brand: string;
   /** Clock skew: service time minus local time, in milliseconds. */
   clockSkewMs: number;
   findings: Finding[];
-  reports: ReportCheck[];
+  reports: { report: string; findings: Finding[] }[];
 }
 
 /** The document of `check --json`, and the Lambda handler's result. */
@@ -45,13 +38,11 @@ export interface CheckOutcome {
 
 const MAX_QUIET_SKEW_SECONDS = 30;
 
-/** Measures each brand in scope and compares it with its settings. */
 export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
   const brands = await Promise.all(selectBrands(options).map((brand) => checkBrand(options, brand)));
   return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
 }
 
-/** Whether something has to be corrected. */
 export function hasErrors({ findings, reports }: BrandCheck): boolean {
   return [...findings, ...reports.flatMap((report) => report.findings)].some(
     ({ level }) => level === 'error' || level === 'undecided',
@@ -68,7 +59,6 @@ async function checkBrand(options: RunOptions, brand: string): Promise<BrandChec
 
 type Judged = Pick<RunOptions, 'settings' | 'reports' | 'scope' | 'clock'>;
 
-/** Compares what a brand's service showed with its settings; sends no request. */
 export function judgeBrand(options: Judged, brand: string, sample: BrandSample): BrandCheck {
   const settings = brandSettingsOf(options, brand);
   const { clockSkewMs = 0, error: thrown } = sample;
@@ -76,7 +66,7 @@ export function judgeBrand(options: Judged, brand: string, sample: BrandSample):
   if (thrown) return { brand, clockSkewMs, findings, reports: [] };
   return {
     ...{ brand, clockSkewMs },
-    findings: [...findings, ...zoneFindings(settings.timeZone, sample)],
+    findings: [...findings, zoneFinding(settings.timeZone, sample.zone)],
     reports: reportChecks(options, brand, sample),
   };
 }
@@ -117,18 +107,8 @@ function connectionFindings(
       : findings;
   const found = errorFinding(thrown);
   const isRefused = thrown.kind === 'auth' || thrown.code === 'service_code';
-  const message = isRefused ? `${found.message}; ${sentHeaders(settings, found)}` : found.message;
-  return [...findings, { ...found, message }];
-}
-
-/** A refusal may contain the header name that the service expects. */
-function sentHeaders({ service }: BrandSettings, { message }: Finding): string {
-  const sent = `the request had the headers X-${service}-DATE and X-${service}-AUTHENTICATION, from the setting service`;
-  const [, named] = /\bX-([\w-]{1,60}?)-(?:DATE|AUTHENTICATION)\b/i.exec(message) ?? [];
-  const isOther = named !== undefined && named.toLowerCase() !== service.toLowerCase();
-  return isOther
-    ? `${sent}: set "service": "${named.toUpperCase()}", which the service names`
-    : `${sent}: compare them with the names in the documentation of the service`;
+  const sent = `the request had the headers X-${settings.service}-DATE and X-${settings.service}-AUTHENTICATION, from the setting service: compare them with the names in the documentation of the service`;
+  return [...findings, isRefused ? { ...found, message: `${found.message}; ${sent}` } : found];
 }
 
 function clockFinding(seconds: number): Finding {
@@ -138,13 +118,6 @@ function clockFinding(seconds: number): Finding {
         'clock',
         `this machine's clock and the service's differ by ${seconds} s; requests are signed with the service's time, but correct this machine's clock (NTP)`,
       );
-}
-
-/** Whether the records agree with the time zone of the settings. */
-function zoneFindings(set: string, { zone, keepsClickTimes }: BrandSample): Finding[] {
-  const times =
-    'clicks_list does not return a click for the second of its created_time, so start_time and end_time do not mean UTC instants, and days would be cut at wrong times; ask the operator of the service';
-  return [...(keepsClickTimes === false ? [error('click_times', times)] : []), zoneFinding(set, zone)];
 }
 
 function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
@@ -169,7 +142,7 @@ function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
     : warning('time_zone', `${unproven}: ${set} fits ${evidence}, but so does ${shownZones(zone.fits, set)}`);
 }
 
-function reportChecks(options: Judged, brand: string, sample: BrandSample): ReportCheck[] {
+function reportChecks(options: Judged, brand: string, sample: BrandSample): BrandCheck['reports'] {
   const settings = brandSettingsOf(options, brand);
   const today = dayOf(options.clock.wallMs(), settings.timeZone);
   return selectReports(options, brand).map(({ name, day }) => {
@@ -193,7 +166,6 @@ function reportChecks(options: Judged, brand: string, sample: BrandSample): Repo
   });
 }
 
-/** Settings for points that the interface leaves open. */
 function openPoints(
   settings: BrandSettings,
   { report, shown }: ReportSample,

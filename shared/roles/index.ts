@@ -70,7 +70,6 @@ export function comparedName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** The words of these texts. */
 export function words(...texts: readonly string[]): readonly string[] {
   return texts.join(' ').split(' ');
 }
@@ -105,7 +104,6 @@ export function fieldsOfRole(
   return wellKnown(role, names).slice(0, 1);
 }
 
-/** By role: its fields in a table. */
 export type ChosenFields = Partial<Record<Role, readonly string[]>>;
 
 /** The fields of each role that has fields. A field of the settings may be missing in the table. */
@@ -114,7 +112,6 @@ export function fieldsIn(columns: readonly Column[], fields: RoleFields): Chosen
   return Object.fromEntries(found.filter(([, own]) => own.length > 0));
 }
 
-/** The roles that are sums of money. */
 export const AMOUNT_ROLES = ['amount', 'commission'] as const;
 
 export function isAmountRole(role: string): role is (typeof AMOUNT_ROLES)[number] {
@@ -134,7 +131,6 @@ export function placesOfRole(
   return placesOf(columns, fieldsOfRole(role, columns, fields));
 }
 
-/** The places of these fields, as far as the table has them. */
 export function placesOf(columns: readonly Column[], fields: readonly string[]): readonly RoleColumn[] {
   return fields.flatMap((field) => columnOfField(columns, field) ?? []);
 }
