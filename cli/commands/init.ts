@@ -101,10 +101,7 @@ async function askCredentials(
   questions: Questions | undefined,
 ): Promise<string> {
   if (!questions)
-    throw configError(
-      'no_terminal',
-      'There is no terminal to enter the credentials. Add: --credentials FILE',
-    );
+    throw configError('no_terminal', 'There is no terminal for the credentials. Add: --credentials FILE');
   const bid = await questions.ask('Brand id (bid; your input is hidden)', 'hidden');
   const token = await questions.ask('API token (hidden)', 'hidden');
   const secret = await questions.ask('API secret (hidden)', 'hidden');

@@ -50,8 +50,7 @@ export function hasErrors({ findings, reports }: BrandCheck): boolean {
 }
 
 async function checkBrand(options: RunOptions, brand: string): Promise<BrandCheck> {
-  const settings = brandSettingsOf(options, brand);
-  const credentials = await credentialsFinding(options, brand, settings);
+  const credentials = await credentialsFinding(options, brand);
   if (credentials.level === 'error') return { brand, clockSkewMs: 0, findings: [credentials], reports: [] };
   const { findings, ...rest } = judgeBrand(options, brand, await sampleBrand(options, brand));
   return { ...rest, findings: [credentials, ...findings] };
@@ -71,13 +70,10 @@ export function judgeBrand(options: Judged, brand: string, sample: BrandSample):
   };
 }
 
-async function credentialsFinding(
-  { credentials }: RunOptions,
-  brand: string,
-  settings: BrandSettings,
-): Promise<Finding> {
+async function credentialsFinding(options: RunOptions, brand: string): Promise<Finding> {
+  const settings = brandSettingsOf(options, brand);
   try {
-    const { baseUrl } = await readCredentials(credentials, brand, settings.baseUrl);
+    const { baseUrl } = await readCredentials(options.credentials, brand, settings.baseUrl);
     const where =
       baseUrl === undefined
         ? 'name no baseUrl, so any address in the settings receives them'
@@ -96,10 +92,8 @@ function errorFinding(thrown: unknown): Finding {
 }
 
 /** Findings that concern all requests. A refusal contains no cause, so its finding lists the headers that were sent. */
-function connectionFindings(
-  settings: BrandSettings,
-  { clockSkewMs, method, error: thrown }: BrandSample,
-): Finding[] {
+function connectionFindings(settings: BrandSettings, sample: BrandSample): Finding[] {
+  const { clockSkewMs, method, error: thrown } = sample;
   const findings = clockSkewMs === undefined ? [] : [clockFinding(Math.round(clockSkewMs / 1000))];
   if (!thrown)
     return method && method !== settings.method
@@ -112,12 +106,10 @@ function connectionFindings(
 }
 
 function clockFinding(seconds: number): Finding {
-  return Math.abs(seconds) < MAX_QUIET_SKEW_SECONDS
-    ? ok('clock', `the clocks differ by ${seconds} s`)
-    : warning(
-        'clock',
-        `this machine's clock and the service's differ by ${seconds} s; requests are signed with the service's time, but correct this machine's clock (NTP)`,
-      );
+  const differ = `the clocks differ by ${seconds} s`;
+  if (Math.abs(seconds) < MAX_QUIET_SKEW_SECONDS) return ok('clock', differ);
+  const advice = "requests are signed with the service's time, but correct this machine's clock (NTP)";
+  return warning('clock', `${differ}; ${advice}`);
 }
 
 function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
@@ -145,14 +137,11 @@ function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
 function reportChecks(options: Judged, brand: string, sample: BrandSample): BrandCheck['reports'] {
   const settings = brandSettingsOf(options, brand);
   const today = dayOf(options.clock.wallMs(), settings.timeZone);
-  return selectReports(options, brand).map(({ name, day }) => {
+  return selectReports(options, brand).map(({ name }) => {
     const found = sample.reports.find(({ report }) => report.name === name);
     const own = settings.reports[name];
-    if (!found || !own) {
-      const upstream = day.by === 'upstream' ? day.report : name;
-      const message = `one call for each record of ${upstream}; the check of that report covers this one`;
-      return { report: name, findings: [ok('lookup', message)] };
-    }
+    const lookup = 'one call for each record of another report, whose check covers this one';
+    if (!found || !own) return { report: name, findings: [ok('lookup', lookup)] };
     const { report, records, error: thrown } = found;
     const read = `the first page of the last ${SAMPLE_DAYS} days has ${records.length} records`;
     const findings = [
@@ -166,11 +155,8 @@ function reportChecks(options: Judged, brand: string, sample: BrandSample): Bran
   });
 }
 
-function openPoints(
-  settings: BrandSettings,
-  { report, shown }: ReportSample,
-  sample: BrandSample,
-): Finding[] {
+function openPoints(settings: BrandSettings, found: ReportSample, sample: BrandSample): Finding[] {
+  const { report, shown } = found;
   if (report.day.by === 'dates') return [compared(settings, 'endDate', shown.endDate && endDateOf(sample))];
   return [
     compared(settings, 'timestampUnit', shown.timestampUnit),
@@ -189,11 +175,7 @@ const OPEN_POINTS = {
 } as const;
 
 /** @param shown what the service does; missing if there were too few records to show it */
-function compared(
-  settings: BrandSettings,
-  name: keyof typeof OPEN_POINTS,
-  shown: string | number | undefined,
-): Finding {
+function compared(settings: BrandSettings, name: keyof typeof OPEN_POINTS, shown?: string | number): Finding {
   const { [name]: set } = settings;
   const [code, other] = OPEN_POINTS[name];
   if (shown === set) return ok(code, `the setting ${name}, ${set}, is what the service does`);
@@ -221,13 +203,8 @@ function startFindings(
   today: string,
 ): Finding[] {
   const path = ['reports', report.name, 'startDate'];
-  if (startDate > today)
-    return [
-      error(
-        'start_date',
-        `startDate is ${startDate}, which is in the future, so no day would be read; allowed: up to ${today}`,
-      ),
-    ];
+  const late = `startDate is ${startDate}, which is in the future, so no day would be read; allowed: up to ${today}`;
+  if (startDate > today) return [error('start_date', late)];
   if (!oldest) return [];
   if (oldest.isFirst)
     return [ok('oldest_day', `the service returns records of ${startDate} (startDate) or before`)];

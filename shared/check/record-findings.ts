@@ -1,8 +1,6 @@
-/** Judges a page of records by the settings of its report: the fields of roles, words of states and kinds, amounts, the key. */
+/** Judges a page of records by the settings of its report: the fields of roles, words of states and kinds, amounts. */
 import { type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
 import { readValue } from '../lake/table/amounts.ts';
-import { keyProblem } from '../planning/primary-key.ts';
-import { fieldsOfKey, keyOf } from '../records/record-list.ts';
 import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
 import { AMOUNT_ROLES, LIKE_CURRENCY, type Role, isAmountRole, textOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
@@ -41,7 +39,6 @@ export function recordFindings(
     ...wordFindings(records),
     ...kindFindings(records),
     ...hidden,
-    ...keyFindings(records),
   ];
 }
 
@@ -155,18 +152,4 @@ function kindFindings(records: Records): Finding[] {
   const value = [...(like.length > 0 ? like : words), ...bonuses];
   const isCertain = like.length > 0;
   return [proposed('warning', 'kinds', { path: ['reports', report.name, 'kinds'], value, why, isCertain })];
-}
-
-/** A page alone proves no key, but may disprove it. */
-function keyFindings({ own, sample }: Records): Finding[] {
-  if (own.key === undefined) return [];
-  const names = fieldsOfKey(own.key);
-  const withoutKey = sample.filter((record) =>
-    names.some((name) => keyOf(record[name]) === undefined),
-  ).length;
-  const fields = [...new Set(sample.flatMap(Object.keys))];
-  const problem = keyProblem(own.key, { records: sample.length, withoutKey, fields, keyIsNone: false });
-  return problem === undefined
-    ? []
-    : [warning('key', `the setting key does not identify every record: ${problem}`)];
 }
