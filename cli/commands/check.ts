@@ -35,7 +35,6 @@ function checkText({ status, brands }: CheckOutcome): string {
   return [...brands.map(brandText), verdict].join('\n\n');
 }
 
-/** The results for a brand, for people. */
 export function brandText({ brand, findings, reports }: BrandCheck): string {
   return [
     styleText('bold', brand),

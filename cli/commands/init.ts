@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { credentialsInVariables, fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
@@ -20,8 +19,7 @@ import { configError } from '../../shared/errors.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { RunOptions } from '../../shared/run/run.ts';
 import { readCredentials } from '../../shared/service/credentials.ts';
-import { loadSettings } from '../../shared/settings/settings.ts';
-import { shellWord } from '../../shared/shell-word.ts';
+import { type Settings, loadSettings } from '../../shared/settings/settings.ts';
 import { type Questions, openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
@@ -57,25 +55,31 @@ export function addInit(program: CliCommand): void {
 async function init(flags: InitFlags, questions: Questions | undefined): Promise<void> {
   const { settings: file } = flags;
   await refuseFullPlace(file);
-  const inEnvironment = isInEnvironment(flags.brand);
-  const newFile =
-    flags.credentials === undefined && !inEnvironment ? join(dirname(file), 'credentials.json') : undefined;
+  const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
+  const own = flags.brand === undefined ? undefined : credentialsInVariables(process.env, [flags.brand]);
+  const isGiven = flags.credentials !== undefined || Boolean(inline) || own !== undefined;
+  const newFile = isGiven ? undefined : join(dirname(file), 'credentials.json');
   if (newFile !== undefined) await refuseFullPlace(newFile);
   const asking: Asking = {
     ...{ given: flags, reports, nowMs: Date.now(), refuse: note },
-    ...(questions && { ask: (question) => questions.ask(question, 'visible') }),
+    ask: questions && ((question) => questions.ask(question, 'visible')),
   };
   const answers = await askAnswers(asking);
   const { brand, baseUrl } = answers;
   const typed = newFile === undefined ? undefined : await askCredentials(answers, questions);
-  const options = await sampleOptions(answers, flags, typed);
+  const settings = settingsOf(answers, reports, 'Your answers');
+  const { credentials } =
+    typed === undefined
+      ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings)
+      : { credentials: fixedCredentials(typed, 'your answers') };
+  const access = await lakeAccess({ lake: DEFAULT_LAKE }, undefined, openLake);
+  const options: RunOptions = { ...access, settings, reports, credentials, send: sendRequest, scope: {} };
   await readCredentials(options.credentials, brand, baseUrl);
   const progress = showProgress();
   const sample = await sampleBrand({ ...options, log: progress.log }, brand).finally(progress.end);
-  const judgedWith = (settings: RunOptions['settings']) =>
-    judgeBrand({ ...options, settings }, brand, sample);
+  const judgedWith = (tried: Settings) => judgeBrand({ ...options, settings: tried }, brand, sample);
   if (sample.error) {
-    print(`${brandText(judgedWith(options.settings))}\n\nNothing was written.`);
+    print(`${brandText(judgedWith(settings))}\n\nNothing was written.`);
     process.exitCode = EXIT.failed;
     return;
   }
@@ -86,13 +90,8 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
   await writeNew(file, text);
   print(brandText(judged));
   print(`\nWritten: ${[file, newFile].filter((name) => name !== undefined).join(', ')}`);
-  if (newFile !== undefined && mayBeCommitted(newFile))
-    print(`Keep the credentials out of git: echo ${shellWord(newFile)} >> .gitignore`);
-  const given = {
-    ...(newFile !== undefined && { credentials: newFile }),
-    ...(file !== OWN_SETTINGS && { settings: file }),
-  };
-  print(`Next: ${printedCommand('check', [], given)}`);
+  if (newFile !== undefined) print(`Keep ${newFile} out of git.`);
+  print(`Next: ${printedCommand('check', [], newFile === undefined ? {} : { credentials: newFile })}`);
   process.exitCode = hasErrors(judged) ? EXIT.failed : EXIT.complete;
 }
 
@@ -102,41 +101,9 @@ async function askCredentials(
   questions: Questions | undefined,
 ): Promise<string> {
   if (!questions)
-    throw configError(
-      'no_terminal',
-      'There is no terminal to enter the credentials. Add: --credentials FILE',
-    );
+    throw configError('no_terminal', 'There is no terminal for the credentials. Add: --credentials FILE');
   const bid = await questions.ask('Brand id (bid; your input is hidden)', 'hidden');
   const token = await questions.ask('API token (hidden)', 'hidden');
   const secret = await questions.ask('API secret (hidden)', 'hidden');
   return `${JSON.stringify({ [brand]: { bid, token, secret, baseUrl } }, null, 2)}\n`;
-}
-
-function isInEnvironment(brand: string | undefined): boolean {
-  const { env } = process;
-  const own = brand === undefined ? undefined : credentialsInVariables(env, [brand]);
-  return Boolean(env.BRAND_REPORTS_CREDENTIALS) || own !== undefined;
-}
-
-/** @param typed the text of a credentials file; missing: credentials come from the flags and variables of every command */
-async function sampleOptions(
-  answers: BrandAnswers,
-  flags: InitFlags,
-  typed: string | undefined,
-): Promise<RunOptions> {
-  const settings = settingsOf(answers, reports, 'Your answers');
-  const access = await lakeAccess({ lake: DEFAULT_LAKE }, undefined, openLake);
-  const { credentials } =
-    typed === undefined
-      ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings)
-      : { credentials: fixedCredentials(typed, 'your answers') };
-  return { ...access, settings, reports, credentials, send: sendRequest, scope: {} };
-}
-
-function mayBeCommitted(file: string): boolean {
-  if (existsSync('.gitignore') && readFileSync('.gitignore', 'utf8').split('\n').includes(file)) return false;
-  for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git'))) return true;
-    if (folder === dirname(folder)) return false;
-  }
 }

@@ -44,18 +44,6 @@ export function fetchFirstPage(ctx: FetchContext, fields: JsonObject): Promise<P
   return firstPage(pageRequest(ctx, fields));
 }
 
-/** The first page of a day's query. */
-export async function fetchFirstPageOf(
-  ctx: FetchContext,
-  query: Pick<SlicePart, 'role' | 'fields'>,
-): Promise<Page> {
-  try {
-    return await fetchFirstPage(ctx, query.fields);
-  } catch (thrown) {
-    throw explained(ctx, query, rethrowBugs(thrown));
-  }
-}
-
 /** The error, with the setting that helps if the service refuses the query of the single instant that ends the day. */
 export function explained(
   { report, brandSettings }: FetchContext,

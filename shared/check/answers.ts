@@ -6,7 +6,6 @@ import { type Settings, parseSettings } from '../settings/settings.ts';
 import { type BrandSample, zoneEvidence } from './sample.ts';
 import { shownZones, usualName } from './zone.ts';
 
-/** What the user enters. */
 export interface BrandAnswers {
   brand: string;
   baseUrl: string;
@@ -15,19 +14,15 @@ export interface BrandAnswers {
   timeZone: string;
 }
 
-/** Where answers come from. */
 export interface Asking {
-  /** The answers of the flags. */
   given: Partial<BrandAnswers>;
   reports: ReportRegistry;
   nowMs: number;
   /** Missing: there is no terminal. */
   ask?: (question: string) => Promise<string>;
-  /** Shows why an answer is not allowed. */
   refuse: (why: string) => void;
 }
 
-/** The questions in their order, with their flags. */
 export const QUESTIONS = [
   ['baseUrl', '--base-url <url>', "the service's address, with the path of the brand"],
   ['service', '--service <name>', 'the <SERVICE> of the header X-<SERVICE>-DATE'],
@@ -69,7 +64,7 @@ async function askOne(asking: Asking, name: keyof BrandAnswers, question: string
   }
 }
 
-/** The values that are allowed instead of the answer. */
+/** What is allowed instead. */
 function problemOf({ reports, nowMs }: Asking, name: keyof BrandAnswers, answer: string): string | undefined {
   try {
     settingsOf({ ...ALLOWED, [name]: answer }, reports);
@@ -94,13 +89,12 @@ export function settingsOf(
 export async function chooseZone(asking: Asking, { zone }: BrandSample): Promise<string> {
   const { given, ask, refuse } = asking;
   const fits = zone?.fits ?? [];
-  const proven = zone?.isProven ? usualName(fits) : undefined;
   const shown =
     zone && fits.length > 0
       ? `these fit ${zoneEvidence(zone)}: ${shownZones(fits, '')}`
       : 'no record shows its days';
   const contradicts = (answer: string) => fits.length > 0 && !fits.includes(answer);
-  const { timeZone = proven } = given;
+  const { timeZone = zone?.isProven ? usualName(fits) : undefined } = given;
   if (timeZone !== undefined && !contradicts(timeZone)) return timeZone;
   const refusal =
     timeZone === undefined

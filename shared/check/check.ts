@@ -22,19 +22,12 @@ import {
 } from './sample.ts';
 import { contradiction, shownZones, usualName } from './zone.ts';
 
-/** The findings about one report. */
-export interface ReportCheck {
-  report: string;
-  findings: Finding[];
-}
-
-/** The findings about one brand and its reports. */
 export interface BrandCheck {
   brand: string;
   /** Clock skew: service time minus local time, in milliseconds. */
   clockSkewMs: number;
   findings: Finding[];
-  reports: ReportCheck[];
+  reports: { report: string; findings: Finding[] }[];
 }
 
 /** The document of `check --json`, and the Lambda handler's result. */
@@ -45,13 +38,11 @@ export interface CheckOutcome {
 
 const MAX_QUIET_SKEW_SECONDS = 30;
 
-/** Measures each brand in scope and compares it with its settings. */
 export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
   const brands = await Promise.all(selectBrands(options).map((brand) => checkBrand(options, brand)));
   return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
 }
 
-/** Whether something has to be corrected. */
 export function hasErrors({ findings, reports }: BrandCheck): boolean {
   return [...findings, ...reports.flatMap((report) => report.findings)].some(
     ({ level }) => level === 'error' || level === 'undecided',
@@ -59,8 +50,7 @@ export function hasErrors({ findings, reports }: BrandCheck): boolean {
 }
 
 async function checkBrand(options: RunOptions, brand: string): Promise<BrandCheck> {
-  const settings = brandSettingsOf(options, brand);
-  const credentials = await credentialsFinding(options, brand, settings);
+  const credentials = await credentialsFinding(options, brand);
   if (credentials.level === 'error') return { brand, clockSkewMs: 0, findings: [credentials], reports: [] };
   const { findings, ...rest } = judgeBrand(options, brand, await sampleBrand(options, brand));
   return { ...rest, findings: [credentials, ...findings] };
@@ -68,7 +58,6 @@ async function checkBrand(options: RunOptions, brand: string): Promise<BrandChec
 
 type Judged = Pick<RunOptions, 'settings' | 'reports' | 'scope' | 'clock'>;
 
-/** Compares what a brand's service showed with its settings; sends no request. */
 export function judgeBrand(options: Judged, brand: string, sample: BrandSample): BrandCheck {
   const settings = brandSettingsOf(options, brand);
   const { clockSkewMs = 0, error: thrown } = sample;
@@ -76,18 +65,15 @@ export function judgeBrand(options: Judged, brand: string, sample: BrandSample):
   if (thrown) return { brand, clockSkewMs, findings, reports: [] };
   return {
     ...{ brand, clockSkewMs },
-    findings: [...findings, ...zoneFindings(settings.timeZone, sample)],
+    findings: [...findings, zoneFinding(settings.timeZone, sample.zone)],
     reports: reportChecks(options, brand, sample),
   };
 }
 
-async function credentialsFinding(
-  { credentials }: RunOptions,
-  brand: string,
-  settings: BrandSettings,
-): Promise<Finding> {
+async function credentialsFinding(options: RunOptions, brand: string): Promise<Finding> {
+  const settings = brandSettingsOf(options, brand);
   try {
-    const { baseUrl } = await readCredentials(credentials, brand, settings.baseUrl);
+    const { baseUrl } = await readCredentials(options.credentials, brand, settings.baseUrl);
     const where =
       baseUrl === undefined
         ? 'name no baseUrl, so any address in the settings receives them'
@@ -106,10 +92,8 @@ function errorFinding(thrown: unknown): Finding {
 }
 
 /** Findings that concern all requests. A refusal contains no cause, so its finding lists the headers that were sent. */
-function connectionFindings(
-  settings: BrandSettings,
-  { clockSkewMs, method, error: thrown }: BrandSample,
-): Finding[] {
+function connectionFindings(settings: BrandSettings, sample: BrandSample): Finding[] {
+  const { clockSkewMs, method, error: thrown } = sample;
   const findings = clockSkewMs === undefined ? [] : [clockFinding(Math.round(clockSkewMs / 1000))];
   if (!thrown)
     return method && method !== settings.method
@@ -117,34 +101,15 @@ function connectionFindings(
       : findings;
   const found = errorFinding(thrown);
   const isRefused = thrown.kind === 'auth' || thrown.code === 'service_code';
-  const message = isRefused ? `${found.message}; ${sentHeaders(settings, found)}` : found.message;
-  return [...findings, { ...found, message }];
-}
-
-/** A refusal may contain the header name that the service expects. */
-function sentHeaders({ service }: BrandSettings, { message }: Finding): string {
-  const sent = `the request had the headers X-${service}-DATE and X-${service}-AUTHENTICATION, from the setting service`;
-  const [, named] = /\bX-([\w-]{1,60}?)-(?:DATE|AUTHENTICATION)\b/i.exec(message) ?? [];
-  const isOther = named !== undefined && named.toLowerCase() !== service.toLowerCase();
-  return isOther
-    ? `${sent}: set "service": "${named.toUpperCase()}", which the service names`
-    : `${sent}: compare them with the names in the documentation of the service`;
+  const sent = `the request had the headers X-${settings.service}-DATE and X-${settings.service}-AUTHENTICATION, from the setting service: compare them with the names in the documentation of the service`;
+  return [...findings, isRefused ? { ...found, message: `${found.message}; ${sent}` } : found];
 }
 
 function clockFinding(seconds: number): Finding {
-  return Math.abs(seconds) < MAX_QUIET_SKEW_SECONDS
-    ? ok('clock', `the clocks differ by ${seconds} s`)
-    : warning(
-        'clock',
-        `this machine's clock and the service's differ by ${seconds} s; requests are signed with the service's time, but correct this machine's clock (NTP)`,
-      );
-}
-
-/** Whether the records agree with the time zone of the settings. */
-function zoneFindings(set: string, { zone, keepsClickTimes }: BrandSample): Finding[] {
-  const times =
-    'clicks_list does not return a click for the second of its created_time, so start_time and end_time do not mean UTC instants, and days would be cut at wrong times; ask the operator of the service';
-  return [...(keepsClickTimes === false ? [error('click_times', times)] : []), zoneFinding(set, zone)];
+  const differ = `the clocks differ by ${seconds} s`;
+  if (Math.abs(seconds) < MAX_QUIET_SKEW_SECONDS) return ok('clock', differ);
+  const advice = "requests are signed with the service's time, but correct this machine's clock (NTP)";
+  return warning('clock', `${differ}; ${advice}`);
 }
 
 function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
@@ -169,17 +134,14 @@ function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
     : warning('time_zone', `${unproven}: ${set} fits ${evidence}, but so does ${shownZones(zone.fits, set)}`);
 }
 
-function reportChecks(options: Judged, brand: string, sample: BrandSample): ReportCheck[] {
+function reportChecks(options: Judged, brand: string, sample: BrandSample): BrandCheck['reports'] {
   const settings = brandSettingsOf(options, brand);
   const today = dayOf(options.clock.wallMs(), settings.timeZone);
-  return selectReports(options, brand).map(({ name, day }) => {
+  return selectReports(options, brand).map(({ name }) => {
     const found = sample.reports.find(({ report }) => report.name === name);
     const own = settings.reports[name];
-    if (!found || !own) {
-      const upstream = day.by === 'upstream' ? day.report : name;
-      const message = `one call for each record of ${upstream}; the check of that report covers this one`;
-      return { report: name, findings: [ok('lookup', message)] };
-    }
+    const lookup = 'one call for each record of another report, whose check covers this one';
+    if (!found || !own) return { report: name, findings: [ok('lookup', lookup)] };
     const { report, records, error: thrown } = found;
     const read = `the first page of the last ${SAMPLE_DAYS} days has ${records.length} records`;
     const findings = [
@@ -193,12 +155,8 @@ function reportChecks(options: Judged, brand: string, sample: BrandSample): Repo
   });
 }
 
-/** Settings for points that the interface leaves open. */
-function openPoints(
-  settings: BrandSettings,
-  { report, shown }: ReportSample,
-  sample: BrandSample,
-): Finding[] {
+function openPoints(settings: BrandSettings, found: ReportSample, sample: BrandSample): Finding[] {
+  const { report, shown } = found;
   if (report.day.by === 'dates') return [compared(settings, 'endDate', shown.endDate && endDateOf(sample))];
   return [
     compared(settings, 'timestampUnit', shown.timestampUnit),
@@ -217,11 +175,7 @@ const OPEN_POINTS = {
 } as const;
 
 /** @param shown what the service does; missing if there were too few records to show it */
-function compared(
-  settings: BrandSettings,
-  name: keyof typeof OPEN_POINTS,
-  shown: string | number | undefined,
-): Finding {
+function compared(settings: BrandSettings, name: keyof typeof OPEN_POINTS, shown?: string | number): Finding {
   const { [name]: set } = settings;
   const [code, other] = OPEN_POINTS[name];
   if (shown === set) return ok(code, `the setting ${name}, ${set}, is what the service does`);
@@ -249,13 +203,8 @@ function startFindings(
   today: string,
 ): Finding[] {
   const path = ['reports', report.name, 'startDate'];
-  if (startDate > today)
-    return [
-      error(
-        'start_date',
-        `startDate is ${startDate}, which is in the future, so no day would be read; allowed: up to ${today}`,
-      ),
-    ];
+  const late = `startDate is ${startDate}, which is in the future, so no day would be read; allowed: up to ${today}`;
+  if (startDate > today) return [error('start_date', late)];
   if (!oldest) return [];
   if (oldest.isFirst)
     return [ok('oldest_day', `the service returns records of ${startDate} (startDate) or before`)];

@@ -71,12 +71,10 @@ const areKinds = (values: Values) => {
 const PUBLISHER = '(publisher|publ|pub|affiliate|aff|partner|influencer|creator)s?';
 const ID = '(id|uid|no|nr|num|number|key|ref|reference|code)';
 /** One of these words; `*` stands for the rest of a word. */
-const anyOf = (...names: readonly string[]) =>
-  new RegExp(
-    `\\b(${words(...names)
-      .join('|')
-      .replaceAll('*', '\\w*')})\\b`,
-  );
+function anyOf(...names: readonly string[]): RegExp {
+  const each = words(...names).join('|');
+  return new RegExp(`\\b(${each.replaceAll('*', '\\w*')})\\b`);
+}
 
 const AMOUNTS = { what: 'an amount', fits: areAmounts };
 const STATES = { what: 'a state', fits: areStates };

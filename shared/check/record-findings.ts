@@ -1,8 +1,6 @@
-/** Judges a page of records by the settings of its report: the fields of roles, words of states and kinds, amounts, the key. */
+/** Judges a page of records by the settings of its report: the fields of roles, words of states and kinds, amounts. */
 import { type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
 import { readValue } from '../lake/table/amounts.ts';
-import { keyProblem } from '../planning/primary-key.ts';
-import { fieldsOfKey, keyOf } from '../records/record-list.ts';
 import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
 import { AMOUNT_ROLES, LIKE_CURRENCY, type Role, isAmountRole, textOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
@@ -41,13 +39,17 @@ export function recordFindings(
     ...wordFindings(records),
     ...kindFindings(records),
     ...hidden,
-    ...keyFindings(records),
   ];
 }
 
 /** A service may well lack these. Their columns are NULL then, and no payout is wrong. */
 const OPTIONAL: readonly Role[] = [
-  ...(['line_state', 'kind', 'publisher_name', 'channel_id', 'product', 'created'] as const),
+  'line_state',
+  'kind',
+  'publisher_name',
+  'channel_id',
+  'product',
+  'created',
 ];
 
 function roleFindings({ report, sample, roles }: Records): Finding[] {
@@ -107,17 +109,15 @@ function amountFindings({ report, sample, roles }: Records): Finding[] {
       ? Object.keys(example).find((name) => typeof readValue(example[name]) === 'bigint')
       : undefined;
     const shown = `${others.length + 1} of ${values.length} values of ${fields.join(', ')} cannot be read as an amount, such as ${stringifyJson(example).slice(0, 60)}, so sums with them are NULL`;
-    const why =
-      inner === undefined
-        ? `${shown}. Ask the operator of the service for numbers such as 1500.25, name another field, or if there is none`
-        : shown;
+    const advice =
+      'Ask the operator of the service for numbers such as 1500.25, name another field, or if there is none';
+    const why = inner === undefined ? `${shown}. ${advice}` : shown;
     const value = inner === undefined ? null : `${fields[0]}.${inner}`;
     const path = ['reports', report.name, 'fields', role];
     return [proposed('undecided', 'amounts', { path, value, why, isCertain: inner !== undefined })];
   });
 }
 
-/** The words in the field of a role, as far as they are not known. */
 function wordsIn({ sample, roles }: Records, role: Role, isKnown: (compared: string) => boolean): string[] {
   const texts = sample.flatMap((record) => textOf(valueIn(record, fieldsOf(role, roles)))?.trim() || []);
   return [...new Set(texts)].filter((word) => !isKnown(comparedState(word))).slice(0, 20);
@@ -152,34 +152,4 @@ function kindFindings(records: Records): Finding[] {
   const value = [...(like.length > 0 ? like : words), ...bonuses];
   const isCertain = like.length > 0;
   return [proposed('warning', 'kinds', { path: ['reports', report.name, 'kinds'], value, why, isCertain })];
-}
-
-const LEAST_RECORDS = 20;
-
-/** A setting that names missing fields, or else a likely key. A page alone proves no key. */
-function keyFindings({ report, own, sample }: Records): Finding[] {
-  const fields = [...new Set(sample.flatMap(Object.keys))];
-  const has = (record: JsonObject, names: readonly string[]) =>
-    names.every((name) => keyOf(record[name]) !== undefined);
-  if (own.key !== undefined) {
-    const names = fieldsOfKey(own.key);
-    const withoutKey = sample.filter((record) => !has(record, names)).length;
-    const problem = keyProblem(own.key, { records: sample.length, withoutKey, fields, keyIsNone: false });
-    return problem === undefined
-      ? []
-      : [warning('key', `the setting key does not identify every record: ${problem}`)];
-  }
-  const isUnique = (names: readonly string[]) =>
-    sample.every((record) => has(record, names)) &&
-    new Set(sample.map((record) => stringifyJson(names.map((name) => record[name] ?? null)))).size ===
-      sample.length;
-  if (sample.length < LEAST_RECORDS || (report.primaryKey && isUnique(fieldsOfKey(report.primaryKey.field))))
-    return [];
-  const likely = fields.filter((name) => /id|no|number|key|sku|asin/i.test(name));
-  const pairs = likely.flatMap((one, index) => likely.slice(index + 1).map((other) => [one, other]));
-  const key = [...likely.map((name) => [name]), ...pairs].find(isUnique);
-  if (!key) return [];
-  const why = `${key.join(' and ')} could be the key, different in each of ${sample.length} records`;
-  const value = key.length === 1 ? (key[0] ?? '') : key;
-  return [proposed('ok', 'key', { path: ['reports', report.name, 'key'], value, why, isCertain: false })];
 }

@@ -17,24 +17,7 @@ import {
 import { type ReportSettings, isFieldPath } from '../settings/settings.ts';
 import { MEANINGS, type Values, distinct } from './meanings.ts';
 
-/** What a sample shows about one role. */
-export interface RoleInSample {
-  role: Role;
-  /** The fields that have the role by the settings, or by a well-known name. A record has the first that is not empty. */
-  inForce: readonly string[];
-  /** Whether the settings name the field, or have null. */
-  isSet: boolean;
-  /** Whether the settings name fields that no record has. */
-  isMissing: boolean;
-  /** Whether the fields in force have such values, as far as the sample shows. */
-  fits: boolean;
-  /** The field that is likeliest, by name and values. It may be in force already. */
-  best: string | undefined;
-  /** Why: `` `comm`: 410 of 410 records have an amount, such as "12.50" ``. */
-  evidence: string;
-  /** Fields whose names and values are as good as those of `best`, with other values. */
-  alike: readonly string[];
-}
+export type RoleInSample = ReturnType<typeof rolesInSample>[number];
 
 /** Deeper objects contain no amounts that a path could reach. */
 const MAX_DEPTH = 3;
@@ -72,12 +55,11 @@ function nameScore(role: Role, path: string): number {
   return hints?.test(name) ? 1 : 0;
 }
 
-/** What the sample shows about each role, by the settings of the report. */
 export function rolesInSample(
   report: ReportDefinition,
   sample: readonly JsonObject[],
   { fields, states, kinds }: Pick<ReportSettings, 'fields' | 'states' | 'kinds'>,
-): RoleInSample[] {
+) {
   const byPath = textsByPath(sample);
   const common = {
     records: sample.length,
@@ -88,7 +70,7 @@ export function rolesInSample(
   const valuesOf = (path: string): Values => ({ ...common, texts: byPath.get(path) ?? [] });
   const columns = [...new Set(sample.flatMap(Object.keys))].map((name) => ({ name }));
   const candidates = candidatesIn([...byPath.keys()], fields, valuesOf);
-  return ROLES.map((role): RoleInSample => {
+  return ROLES.map((role) => {
     const isSet = fields[role] !== undefined;
     const inForce = fieldsOfRole(role, columns, fields);
     const has = (record: JsonObject) => valueIn(record, inForce) !== undefined;
@@ -98,8 +80,10 @@ export function rolesInSample(
     const isOther = ({ path, score }: Candidate) =>
       score === best?.score && String(byPath.get(path)) !== String(byPath.get(best.path));
     return {
+      // `isSet`: by the settings, also if they have null. `isMissing`: no record has the fields of the settings.
       ...{ role, inForce, isSet, isMissing },
       fits: shown === undefined || MEANINGS[role].fits(valuesOf(shown), false),
+      // The likeliest by name and values, which may be in force already, and others that are as good.
       best: best?.path,
       evidence: best ? evidenceOf(MEANINGS[role].what, best.path, valuesOf(best.path)) : '',
       alike: others.filter(isOther).map(({ path }) => path),

@@ -3,22 +3,14 @@
  * service's own responses. It sends about ten requests for each report. `check` compares the result with the settings,
  * `init` writes settings from it. Each step uses what the steps before it have shown. A missing value was not shown.
  */
-import { fetchFirstPage, fetchFirstPageOf, pageRequest } from '../attempt/fetch.ts';
+import { fetchFirstPage, pageRequest } from '../attempt/fetch.ts';
 import { type FetchContext, todayIn } from '../context/context.ts';
 import { DAY_MS, addDays, daysBetween, endOfDay, startOfDay } from '../days.ts';
 import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { type JsonObject, stringifyJson } from '../json.ts';
 import { observeEndDate } from '../pipeline/probe-end-date.ts';
 import { dateFields, timestampFields } from '../planning/day-queries.ts';
-import {
-  type SeenDay,
-  type ZoneProof,
-  daysToMeasure,
-  proveTimeZone,
-  decisiveDay,
-  timesOf,
-  zonesWith,
-} from './zone.ts';
+import { type SeenDay, type ZoneProof, daysToMeasure, proveTimeZone, decisiveDay, timesOf } from './zone.ts';
 import { timeField } from './roles.ts';
 import { recordsOfList } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -34,21 +26,16 @@ import { pages } from '../service/paging/pages.ts';
 import { fixedRate } from '../service/rate-limit.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
-/** The facts that the service showed about one brand. */
 export interface BrandSample {
   /** Service time minus local time, in milliseconds; missing if no response had a date. */
   clockSkewMs?: number;
-  /** The method that the service accepts. */
   method?: BrandSettings['method'];
   /** Why no report could be measured. */
   error?: BrandReportsError;
   reports: ReportSample[];
   zone?: ZoneInSample;
-  /** Whether clicks are returned for the second of their `created_time`. */
-  keepsClickTimes?: boolean;
 }
 
-/** The facts that the service showed about one report. */
 export interface ReportSample {
   report: ReportDefinition;
   /** Records of the last days: one page. */
@@ -57,11 +44,10 @@ export interface ReportSample {
   shown: Partial<Pick<BrandSettings, 'timestampUnit' | 'firstPage' | 'endTime' | 'endDate'>>;
   /** The oldest day with records, from the start date on; `isFirst`: there are records on the start date or before it. */
   oldest?: { day: string; isFirst: boolean };
-  /** Why the rest could not be measured. */
   error?: BrandReportsError;
 }
 
-/** The evidence about the time zone from records that were requested by date. */
+/** From records that were requested by date. */
 export interface ZoneInSample extends ZoneProof {
   report: string;
   field: string;
@@ -69,12 +55,10 @@ export interface ZoneInSample extends ZoneProof {
   records: number;
 }
 
-/** The evidence of a proof, as a text. */
 export function zoneEvidence({ records, report, field }: ZoneInSample): string {
   return `${records} records of ${report}, by their ${field}`;
 }
 
-/** The sample is taken from so many days. */
 export const SAMPLE_DAYS = 30;
 /** Days that are read to prove the zone, and pages of each. */
 const ZONE_DAYS = 10;
@@ -97,28 +81,21 @@ export async function sampleBrand(options: RunOptions, brand: string): Promise<B
   const reports = selectReports(options, brand).filter(({ day }) => day.by !== 'upstream');
   const [first] = reports;
   if (!first) return { reports: [] };
-  const contact = await makeContact(options, brand, first);
-  const { service, method, error } = contact;
-  const skew = () => (service.clockSkewMs === undefined ? {} : { clockSkewMs: service.clockSkewMs });
+  const { service, method, error } = await makeContact(options, brand, first);
   // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
-  if (error && error.code !== 'service_code') return { ...skew(), error, reports: [] };
+  const mayConcernOne = !error || error.code === 'service_code';
   const read: ReadReport[] = [];
-  for (const report of reports) {
+  for (const report of mayConcernOne ? reports : []) {
     const ctx = createFetchContext(options, { brand, report, service });
     read.push(await measureReport(withBrandSettings(ctx, { method })));
   }
-  if (!service.hasAnswered) return { ...skew(), ...(error && { error }), reports: [] };
-  const keptTimes = await keepsClickTimes(read);
-  const zone = await measureZone(read);
-  return {
-    ...{ ...skew(), method, reports: read.map(({ found }) => found) },
-    ...(keptTimes !== undefined && { keepsClickTimes: keptTimes }),
-    ...(zone && { zone }),
-  };
+  const { clockSkewMs } = service;
+  if (!mayConcernOne || !service.hasAnswered) return { clockSkewMs, error, reports: [] };
+  return { clockSkewMs, method, reports: read.map(({ found }) => found), zone: await measureZone(read) };
 }
 
-/** A report with the context that has the values which the service showed. */
 interface ReadReport {
+  /** With the values that the service showed in place of the settings. */
   ctx: FetchContext;
   found: ReportSample;
 }
@@ -132,10 +109,7 @@ async function makeContact(options: RunOptions, brand: string, report: ReportDef
     const service = createService(options, brand, { highestRate, method, retry: IMPATIENT });
     // Page 1 exists whether pages are numbered from 0 or from 1.
     const ctx = withBrandSettings(createFetchContext(options, { brand, report, service }), { firstPage: 1 });
-    const error = await fetchFirstPageOf(ctx, { role: 'include', fields: sampleFields(ctx) }).then(
-      () => undefined,
-      rethrowBugs,
-    );
+    const error = await fetchFirstPage(ctx, sampleFields(ctx)).then(() => undefined, rethrowBugs);
     return { service, method, error };
   };
   const first = await contactBy(set);
@@ -149,8 +123,7 @@ async function measureReport(ctx: FetchContext): Promise<ReadReport> {
   try {
     const isByDates = ctx.report.day.by === 'dates';
     const known = await (isByDates ? measureDates(ctx, found) : measureTimestamps(ctx, found));
-    const oldest = found.records.length > 0 ? await oldestDay(known) : undefined;
-    if (oldest) found.oldest = oldest;
+    if (found.records.length > 0) found.oldest = await oldestDay(known);
   } catch (thrown) {
     found.error = rethrowBugs(thrown);
   }
@@ -227,21 +200,6 @@ async function answersInstant(ctx: FetchContext): Promise<boolean> {
   return (await fetchFirstPage(ctx, fields).catch(contractOnly)) !== undefined;
 }
 
-/** Requests the seconds around a click. Its time is documented, so the response shows whether a range means UTC instants. */
-async function keepsClickTimes(read: readonly ReadReport[]): Promise<boolean | undefined> {
-  for (const { ctx, found } of read) {
-    const { brandSettings, settings, report } = ctx;
-    const timesIn = (records: readonly JsonObject[]) =>
-      report.day.by === 'created' ? timesOf(records, report.day.field) : [];
-    const [atMs] = timesIn(found.records);
-    if (atMs === undefined) continue;
-    // A `created_time` has whole seconds, the ends of a range may not.
-    const range = timestampFields(brandSettings, atMs - 1000, atMs + 2000);
-    const page = await fetchFirstPage(ctx, { ...settings.filters, ...range }).catch(contractOnly);
-    return page && (page.next !== null || timesIn(recordsOfList(page.records)).includes(atMs));
-  }
-}
-
 /** Reads days whose records distinguish the zones that still fit, until one zone is left. */
 async function measureZone(read: readonly ReadReport[]): Promise<ZoneInSample | undefined> {
   for (const { ctx, found } of read) {
@@ -259,14 +217,9 @@ async function measureZone(read: readonly ReadReport[]): Promise<ZoneInSample | 
 async function zoneOf(ctx: FetchContext, found: ReportSample, field: string): Promise<ZoneInSample> {
   const nowMs = ctx.clock.now().getTime();
   const limit = found.oldest?.isFirst === false ? found.oldest.day : BEFORE_ALL;
-  const zone: ZoneInSample = {
-    report: ctx.report.name,
-    field,
-    seen: [],
-    records: 0,
-    fits: zonesWith(ctx.brandSettings.timeZone),
-    isProven: false,
-  };
+  const named = [ctx.brandSettings.timeZone, 'UTC', ...Intl.supportedValuesOf('timeZone')];
+  const evidence = { report: ctx.report.name, field, seen: [], records: 0 };
+  const zone: ZoneInSample = { ...evidence, fits: [...new Set(named)], isProven: false };
   let days = daysToMeasure(addDays(todayIn(ctx), -1), limit);
   let [day] = days;
   for (let daysRead = 0; daysRead < ZONE_DAYS && day !== undefined; daysRead += 1) {
@@ -301,7 +254,9 @@ async function recordsOfDay(ctx: FetchContext, day: string): Promise<JsonObject[
 /** Halves the days since the start date: about nine requests for a year, one if the start date itself has records. */
 async function oldestDay(ctx: FetchContext): Promise<ReportSample['oldest']> {
   const { startDate } = ctx.policy;
-  const hasRecordsUntil = (day: string) => hasRecords(ctx, rangeFields(ctx, BEFORE_ALL, day));
+  const leastPages = withLeastPages(ctx);
+  const hasRecordsUntil = async (day: string) =>
+    (await fetchFirstPage(leastPages, rangeFields(ctx, BEFORE_ALL, day))).records.count > 0;
   if (await hasRecordsUntil(startDate)) return { day: startDate, isFirst: true };
   let [without, withRecords] = [startDate, todayIn(ctx)];
   while (daysBetween(without, withRecords) > 1) {
@@ -309,23 +264,7 @@ async function oldestDay(ctx: FetchContext): Promise<ReportSample['oldest']> {
     if (await hasRecordsUntil(middle)) withRecords = middle;
     else without = middle;
   }
-  const day = (await hasOnlyMidnight(ctx, withRecords)) ? addDays(withRecords, 1) : withRecords;
-  return { day, isFirst: false };
-}
-
-/** Whether the only record until the end of the day is of the midnight after it: a range may include its end. */
-async function hasOnlyMidnight(ctx: FetchContext, day: string): Promise<boolean> {
-  const { report, brandSettings } = ctx;
-  if (report.day.by === 'dates') return false;
-  const [startMs, endMs] = [startOfDay(day, brandSettings.timeZone), endOfDay(day, brandSettings.timeZone)];
-  const between = (fromMs: number, toMs: number) =>
-    hasRecords(ctx, timestampFields(brandSettings, fromMs, toMs));
-  return !(await between(startMs, endMs - 1000)) && (await between(endMs, endMs + 1000));
-}
-
-async function hasRecords(ctx: FetchContext, fields: JsonObject): Promise<boolean> {
-  const page = await fetchFirstPage(withLeastPages(ctx), { ...ctx.settings.filters, ...fields });
-  return page.records.count > 0;
+  return { day: withRecords, isFirst: false };
 }
 
 function sampleFields(ctx: FetchContext) {
@@ -338,11 +277,11 @@ function rangeFields({ report, brandSettings, settings, clock }: FetchContext, f
   const { timeZone, endDate } = brandSettings;
   if (report.day.by === 'dates')
     return { ...settings.filters, ...dateFields(from, endDate === 'midnight' ? addDays(to, 1) : to) };
-  const toMs = Math.min(endOfDay(to, timeZone), clock.now().getTime() + DAY_MS);
+  // A range may include its end, and the next midnight is of another day.
+  const toMs = Math.min(endOfDay(to, timeZone) - 1000, clock.now().getTime() + DAY_MS);
   return { ...settings.filters, ...timestampFields(brandSettings, startOfDay(from, timeZone), toMs) };
 }
 
-/** The context with measured values in place of the settings. */
 function withBrandSettings(ctx: FetchContext, shown: Partial<BrandSettings>): FetchContext {
   return { ...ctx, brandSettings: { ...ctx.brandSettings, ...shown } };
 }

@@ -3,7 +3,7 @@
  * has to decide is a comment. Texts of the service are in comments and in JSON only, so that no field name can add a setting.
  */
 import { dayOf } from '../days.ts';
-import { type Json, stringifyJson } from '../json.ts';
+import { stringifyJson } from '../json.ts';
 import type { BrandAnswers } from './answers.ts';
 import type { BrandCheck } from './check.ts';
 import type { ProposedSetting } from './finding.ts';
@@ -14,7 +14,10 @@ export function settingsText(answers: BrandAnswers, check: BrandCheck, nowMs: nu
   const findings = [...check.findings, ...check.reports.flatMap((report) => report.findings)];
   const zone = check.findings.find(({ code }) => code === 'time_zone')?.message ?? '';
   const settings = [
-    ...Object.entries(given).map(([name, value]) => answer(name, value, name === 'timeZone' ? zone : '')),
+    ...Object.entries(given).map(([name, value]) => {
+      const why = name === 'timeZone' ? zone : '';
+      return { path: [name], value, why, isCertain: true };
+    }),
     ...findings.flatMap(({ setting }) => setting ?? []),
   ];
   return [
@@ -28,10 +31,6 @@ export function settingsText(answers: BrandAnswers, check: BrandCheck, nowMs: nu
     '}',
     '',
   ].join('\n');
-}
-
-function answer(name: string, value: Json, why: string): ProposedSetting {
-  return { path: [name], value, why, isCertain: true };
 }
 
 /** The settings that agree in the first names of their paths, as lines of one object. */

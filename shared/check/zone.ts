@@ -33,11 +33,6 @@ export function proveTimeZone(seen: readonly SeenDay[], nowMs: number, zones: re
   return { fits, isProven: first !== undefined && fits.every((zone) => hasSameDays(first, zone, nowMs)) };
 }
 
-/** All zones that Node has, and the given zones. */
-export function zonesWith(...named: readonly string[]): string[] {
-  return [...new Set([...named, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
-}
-
 /** A record's time (ms) that is not within its day in the zone; `undefined` if the zone fits. */
 export function contradiction(
   zone: string,
@@ -71,14 +66,13 @@ export function decisiveDay(zones: readonly string[], days: readonly string[]): 
   return days.find((day) => new Set(zones.map((zone) => startOfDay(day, zone))).size > 1);
 }
 
-/** Well-known names; one of them is shown for zones with the same days. */
+/** One of these is shown for zones with the same days. */
 const USUAL = words(
   'UTC Europe/London Europe/Berlin Europe/Athens Europe/Moscow Asia/Dubai Asia/Kolkata Asia/Shanghai Asia/Singapore',
   'Asia/Tokyo Australia/Sydney Australia/Brisbane America/New_York America/Chicago America/Denver America/Phoenix',
   'America/Los_Angeles America/Sao_Paulo',
 );
 
-/** The best-known name of zones with the same days. */
 export function usualName(zones: readonly string[]): string | undefined {
   return USUAL.find((zone) => zones.includes(zone)) ?? zones[0];
 }

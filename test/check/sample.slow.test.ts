@@ -228,16 +228,14 @@ describe('the connection test', () => {
     }
   });
 
-  it('warns of a key, and fails with a field, that is misspelt in the settings', async () => {
+  it('fails with a field that is misspelt in the settings', async () => {
     const { service, target } = await strictService(plainInterpretation);
     try {
-      const transaction_list = { key: ['order_id', 'skuu'], fields: { commission: 'comission' } };
+      const transaction_list = { fields: { commission: 'comission' } };
       const found = await levels(optionsFor(target, { reports: { transaction_list } }));
       expect(found).toMatchObject({
-        ...{ errors: [], undecided: ['roles'], warnings: ['key'] },
-        messages: expect.stringMatching(
-          /none of 200 records has comission[\s\S]*no record has "skuu", did you mean sku\?/,
-        ),
+        ...{ errors: [], undecided: ['roles'], warnings: [] },
+        messages: expect.stringMatching(/none of 200 records has comission/),
       });
     } finally {
       await service.close();

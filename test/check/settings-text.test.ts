@@ -104,16 +104,6 @@ describe('the settings that init writes', () => {
       { records: records((index) => ({ status: index < 20 ? 'Void' : 'Voided' })) },
       '// "states": {"words":{"Voided":"new"}},',
     ],
-    [
-      'a key of one field',
-      { records: records((index) => ({ transid: 1, order_no: index })) },
-      '// "key": "order_no",',
-    ],
-    [
-      'a key of two fields',
-      { records: records((index) => ({ transid: index % 15, sku: index < 15 ? 'a' : 'b' })) },
-      '// "key": ["transid","sku"],',
-    ],
   ])('contain %s only in a comment', (_name, found, line) => {
     const { brand, defaults, text } = written(ordersWith(found));
     expect(text).toContain(line);
