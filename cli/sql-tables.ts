@@ -119,7 +119,6 @@ interface EmptySession extends SqlSession {
 /** By key. */
 type Paths = ReadonlyMap<string, string>;
 
-/** A file whose rows are in a table. */
 interface TableFile {
   key: string;
   /** For a warning: `orders of acme, 2026-01-31`. */
@@ -244,7 +243,7 @@ export async function createRelations(
       created.add(name);
       const without = versions.filter(({ version }) => objectOf(version) === undefined).length;
       if (without === 0 || !isRead(name)) continue;
-      const why = 'an older program wrote these versions; the next reading of each day adds it';
+      const why = 'it is lost; the next reading of each day adds it';
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
   }
@@ -265,7 +264,6 @@ export async function createRelations(
   for (const fill of connection.fills) await fill();
 }
 
-/** A table with a file for each day of a report. */
 interface DayTable {
   name: string;
   /** The folder of its files. */
@@ -276,7 +274,7 @@ interface DayTable {
 }
 
 /** The tables of a report (`dayTables`). @param asClosed closes that decide the number of columns */
-async function tablesOf(
+export async function tablesOf(
   store: ObjectStore,
   report: ReportDefinition,
   asClosed: readonly Close[] | undefined,
@@ -433,7 +431,6 @@ async function createView(connection: SqlSession, view: View): Promise<void> {
   await connection.run([`CREATE VIEW ${identifier(name)} AS ${inDuckDb(sql)}`, ...comments].join('; '));
 }
 
-/** The columns that the path of a day has. */
 export const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
 
 /** The order of `SELECT *`: `dt` comes before `_rescued` and `_synced_at`, which interest fewer people. */
@@ -467,7 +464,6 @@ function readParquet(
   return `read_parquet([${list}], ${all.join(', ')})`;
 }
 
-/** Computes the rows of all months from the ledgers. */
 function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {
   const { name, columns: ownColumns, partitionKeys } = coverageTable;
   const columns = [...ownColumns, ...textColumns(partitionKeys)];
@@ -487,12 +483,10 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
   return `CREATE TABLE ${name} (${definition}${derived})${insert}`;
 }
 
-/** A name as SQL. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A value as SQL. */
 export function literal(value: Value | null | undefined): string {
   if (value === null || value === undefined) return 'NULL';
   if (value instanceof Date) return `TIMESTAMP '${value.toISOString().slice(0, -1).replace('T', ' ')}'`;

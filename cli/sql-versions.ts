@@ -5,6 +5,7 @@
 import { monthOf } from '../shared/days.ts';
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
 import { configError } from '../shared/errors.ts';
+import { listed } from '../shared/findings/index.ts';
 import {
   type DayOfLedger,
   type ReportLedgers,
@@ -134,14 +135,6 @@ export function versionsAt(days: readonly DayOfLedger[], atMs: number, nowMs: nu
   return found.flatMap(({ day, version }) => (typeof version === 'object' ? [{ day, version }] : []));
 }
 
-const MOST_NAMES = 10;
-
-/** e.g. `acme orders 2026-03-08, acme orders 2026-03-09 and 3 more` */
-export function enumerated(names: readonly string[]): string {
-  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
-  return `${names.slice(0, MOST_NAMES).join(', ')}${more}`;
-}
-
 function notKept(days: readonly DayOfLedger[], atMs: number) {
   const knownFromMs = days.reduce(
     (latest, { entry }) => Math.max(latest, versionsOf(entry)[0]?.fromMs ?? 0),
@@ -151,7 +144,7 @@ function notKept(days: readonly DayOfLedger[], atMs: number) {
     knownFromMs > atMs ? `: from ${new Date(knownFromMs).toISOString()} on these days are known` : '';
   return configError(
     'version_not_kept',
-    `The versions of these days at ${new Date(atMs).toISOString()} are no longer kept: ${enumerated(days.map(nameOf))}. A replaced version is kept for as many days as the setting "snapshotRetentionDays". Choose a later instant${next}.`,
+    `The versions of these days at ${new Date(atMs).toISOString()} are no longer kept: ${listed(days.map(nameOf))}. A replaced version is kept for as many days as the setting "snapshotRetentionDays". Choose a later instant${next}.`,
   );
 }
 

@@ -14,7 +14,7 @@ import {
   comparedState,
 } from '../reports/definition.ts';
 import type { RoleFields } from '../roles/index.ts';
-import { WEEKS } from './findings.ts';
+import { WEEKS } from './field-findings.ts';
 
 /** The day of a finding, and the facts that its query needs. */
 export interface FindingPlace {
@@ -55,7 +55,6 @@ export function findingSql(check: string, place: FindingPlace): string | undefin
   return ledgerTableSql(table, { brand, reports: [report.name] }, comparedDays(check, day));
 }
 
-/** The days that a finding is about. */
 function comparedDays(check: string, day: string): string[] {
   if (check === 'zone_seam') return [addDays(day, -1), day];
   if (check !== 'unusual_rows') return [day];
@@ -131,7 +130,6 @@ WHERE ${partition(brand, day, day)} AND ${value} <> ''
 ORDER BY ${value}`;
 }
 
-/** The first text of these columns that is not empty. */
 function firstSql(columns: readonly string[]): string {
   const read = columns.map((column) => `CAST("${column}" AS varchar)`);
   return read.length === 1

@@ -17,11 +17,10 @@ import {
   unreadableAmounts,
   unreadableText,
 } from '../lake/documents/totals.ts';
-import { type FieldFacts, fieldFindings } from './field-findings.ts';
+import { type FieldFacts, WEEKS, fieldFindings } from './field-findings.ts';
 import { type StateRules, unknownStates } from '../planning/states.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 
-/** Something odd about a day that is complete. */
 export interface Finding {
   /** The name of one of the report's checks, or of a check that every report has. */
   check: string;
@@ -39,16 +38,13 @@ export interface Finding {
   sql?: string;
 }
 
-/** The input of the findings of a day. */
 export interface FindingFacts extends FieldFacts {
   report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
   /** Missing if the report is not enabled. */
   policy: StateRules | undefined;
 }
 
-/** A finding names so many words. */
 const MAX_UNKNOWN = 10;
-/** A longer word of the service is cut. */
 const MAX_SHOWN = 60;
 
 const COMMON = {
@@ -156,7 +152,7 @@ export function findingsOf(facts: FindingFacts): Finding[] {
       odd(check, detail, { since: at ?? since }),
     ),
     ...zoneSeam(day, committed, report, entryOn).map((detail) => odd('zone_seam', detail)),
-    ...fieldFindings(facts, COMPARED_DAYS).map(({ check, detail, since: at }) =>
+    ...fieldFindings(facts).map(({ check, detail, since: at }) =>
       odd(check, detail, { since: at, isCertain }),
     ),
     ...strangeStates(committed, report.name, policy).map(({ detail, advice }) =>
@@ -295,11 +291,7 @@ function inCurrency(values: Reading['values']): string {
   return currency === '' ? '' : `, in ${currency}`;
 }
 
-/** The number of earlier weeks that a weekday is compared with; one more or less makes little difference. */
-export const WEEKS = 8;
 const MIN_WEEKS = 4;
-/** A day is compared with so many days before it. */
-export const COMPARED_DAYS = 7 * WEEKS;
 /** A smaller difference is not reported, nor a weekday that usually has fewer rows: a brand may have only begun. */
 const MIN_ROWS_APART = 20;
 /** A weekday may have half or twice its usual rows. */

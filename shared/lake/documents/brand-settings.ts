@@ -223,26 +223,13 @@ async function brandsIn(store: ObjectStore): Promise<string[]> {
   return found.flatMap((of) => (of && of.hash === undefined ? [of.brand] : []));
 }
 
-/** What a lake keeps of the settings of a brand. */
 function keptOf(brand: LakeBrandSettings): object {
   const { timeZone, startDate, timestampUnit, firstPage, endTime, endDate } = brand;
   const { lateMinutes, snapshotRetentionDays } = brand;
-  const reports = Object.entries(brand.reports).map(([name, { pageSize: _ofRequests, ...own }]) => [
-    name,
-    own,
-  ]);
+  const reports = Object.entries(brand.reports).map(([name, own]) => [name, { ...own, pageSize: undefined }]);
   return {
-    ...{
-      timeZone,
-      startDate,
-      timestampUnit,
-      firstPage,
-      endTime,
-      endDate,
-      lateMinutes,
-      snapshotRetentionDays,
-    },
-    reports: Object.fromEntries(reports),
+    ...{ timeZone, startDate, timestampUnit, firstPage, endTime, endDate },
+    ...{ lateMinutes, snapshotRetentionDays, reports: Object.fromEntries(reports) },
   };
 }
 
@@ -255,7 +242,6 @@ function textOf(settings: Json | object): string {
   return `${JSON.stringify(settings, inOrder)}\n`;
 }
 
-/** What the fields of a report mean. */
 export interface BrandRoles {
   fields: ReportSettings['fields'];
   words: Readonly<Record<string, string>>;
@@ -263,12 +249,8 @@ export interface BrandRoles {
   kinds?: string[] | undefined;
 }
 
-/** The part of a report's settings that decides what its fields mean. */
-export function rolesOfSettings({
-  fields,
-  states,
-  kinds,
-}: Pick<ReportSettings, 'fields' | 'states' | 'kinds'>): BrandRoles {
+export function rolesOfSettings(own: Pick<ReportSettings, 'fields' | 'states' | 'kinds'>): BrandRoles {
+  const { fields, states, kinds } = own;
   return { fields, words: states?.words ?? {}, ...(kinds && { kinds }) };
 }
 

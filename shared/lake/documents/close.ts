@@ -84,7 +84,6 @@ const close = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** A day's version in a close. */
 export type ClosedDay = z.infer<typeof closedDay>;
 /** A closed month of a brand. Times are ISO 8601 in UTC. */
 export type Close = z.infer<typeof close>;

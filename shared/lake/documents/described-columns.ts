@@ -20,7 +20,6 @@ export interface DescribedColumn {
   roles: { role: string; brands: string[] }[];
 }
 
-/** A field that has a role in the records of a brand. */
 export interface ChosenField {
   brand: string;
   role: string;
@@ -79,7 +78,6 @@ export function columnsOfShape({ columns, partitionKeys }: TableShape): Describe
   }));
 }
 
-/** The columns of the schema as a catalog shows them. */
 export function tableColumns(
   report: Pick<ReportDefinition, 'columns' | 'description'>,
   schema: KnownColumns,
@@ -101,7 +99,6 @@ export function chosenFields(
   );
 }
 
-/** The columns of a table that is built from ledgers. */
 export function columnsOf(
   rows: readonly (readonly [name: string, type: ColumnType, description: string])[],
 ): TableColumn[] {

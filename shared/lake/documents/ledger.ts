@@ -87,7 +87,6 @@ const lifecycle = storedObject(() => ({
 
 const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
 
-/** Facts about a version's values that were counted while it was written. */
 const values = storedObject(() => ({
   /** By column that has a value: the number of rows with a value. Only the 250 fullest columns. */
   filled: z.optional(z.record(z.string(), storedCount)),
@@ -245,21 +244,14 @@ const ledger = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** Which run works on a day, in which attempt. */
 export type Claim = z.infer<typeof claim>;
-/** Why a day failed, how often in a row, and the time of the next try. */
 export type Failure = z.infer<typeof failure>;
-/** The changes of a closed day, and the object that contains them. */
 export type DayChanges = z.infer<typeof changes>;
-/** The object in the lifecycle table that belongs to a version of a day. */
 export type Lifecycle = z.infer<typeof lifecycle>;
-/** The committed version of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
 /** The facts of a version that follow from its content alone, however it was read. */
 export type VersionContent = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
-/** A version that was replaced. */
 export type Superseded = z.infer<typeof superseded>;
-/** Everything that the ledger contains about one day. */
 export type DayEntry = z.infer<typeof dayEntry>;
 /** The committed days of a report, a brand and a month, in one document. Times are ISO 8601 in UTC. */
 export type Ledger = z.infer<typeof ledger>;
@@ -532,7 +524,6 @@ function filledAtFirstAfter(
   return Object.fromEntries(differing.map((column) => [column, first[column] ?? 0]));
 }
 
-/** The day's entry after the commit. A version that it replaces is kept. */
 function replaceCommitted(
   { committed: before, superseded = [] }: DayEntry,
   next: Committed,
@@ -556,13 +547,11 @@ function replaceCommitted(
   };
 }
 
-/** The objects of a committed day to which the catalog points. */
 export interface DayObjects {
   snapshot: string;
   lifecycle?: Pick<Lifecycle, 'snapshot'> | undefined;
 }
 
-/** Whether the catalog points at the same objects for both. */
 export function hasSameObjects(one: DayObjects, other: DayObjects): boolean {
   return one.snapshot === other.snapshot && one.lifecycle?.snapshot === other.lifecycle?.snapshot;
 }
@@ -596,7 +585,6 @@ export function recordPublished(ledger: Ledger, day: string, objects: DayObjects
   );
 }
 
-/** What the checks of a day found. */
 export interface ExaminedDay {
   day: string;
   /** The content that the checks examined. */
@@ -651,7 +639,6 @@ export function restoreChanges(ledger: Ledger, day: string, lost: string, restor
   );
 }
 
-/** Records that the object of an older version is lost. */
 export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {
   return withEntry(ledger, day, ({ superseded = [], ...entry }): DayEntry => {
     const noted = (version: Superseded) =>
@@ -801,7 +788,6 @@ export function laterReading(day: string, committed: Committed | undefined): Bra
   );
 }
 
-/** Error: the claim has changed. */
 export function claimLost(day: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',

@@ -28,7 +28,6 @@ import {
 import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
 
-/** The documents of one report of one brand. */
 export interface ReportLedgers extends ReportStates {
   /** What the lake has of the settings of the brand; missing before its first run. */
   inLake?: SettingsInLake | undefined;
@@ -51,24 +50,20 @@ export interface DamagedDocument {
   message: string;
 }
 
-/** A day of a table. */
 interface TableDay {
   brand: string;
   report: ReportDefinition;
   day: string;
 }
 
-/** The committed state of one day. */
 export interface CommittedDay extends TableDay {
   committed: Committed;
 }
 
-/** A day with everything that its ledger contains about it. */
 export interface DayOfLedger extends TableDay {
   entry: DayEntry;
 }
 
-/** The months that have a ledger. */
 export interface LedgerMonths {
   brand: string;
   report: ReportDefinition;
@@ -238,7 +233,6 @@ export function readSchema(store: ObjectStore, report: ReportDefinition): Promis
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
 
-/** All days of the ledgers, in order. */
 export function daysOfLedgers(reports: readonly ReportLedgers[]): DayOfLedger[] {
   return reports.flatMap(({ brand, report, ledgers }) =>
     [...ledgers.values()]
@@ -255,7 +249,6 @@ export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[]
   );
 }
 
-/** The key of a snapshot's Parquet object. */
 export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string): string {
   return versionKey(report.table, brand, day, snapshot);
 }
@@ -274,7 +267,6 @@ export function snapshotsByTable(
   return [[table, objects.snapshot], ...ofLifecycle];
 }
 
-/** The key of a committed day's Parquet object. */
 export function committedSnapshotKey({ committed, ...day }: CommittedDay): string {
   return snapshotKeyOf(day, committed.snapshot);
 }

@@ -49,7 +49,6 @@ const month = storedObject(() => ({
  * that stopped.
  */
 const lastRun = storedObject(() => ({
-  /** When it ended (wall clock). */
   at: storedTime,
   /** When the first of the consecutive runs with this result ended. */
   since: storedTime,
@@ -110,7 +109,6 @@ const state = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** What runs of a report of a brand leave to later runs and to the watcher. */
 export type ReportState = z.infer<typeof state>;
 
 /**
@@ -147,13 +145,11 @@ export function withErased(
   return { ...state, months: Object.fromEntries(months), erased: ranges };
 }
 
-/** How a run ended, as the report state keeps it. */
 export type LastRun = z.infer<typeof lastRun>;
 
 /** How often an idle run updates `lastRun`: less often than it runs, because each update is a write. */
 export const LAST_RUN_RENEWED_MS = 3 * HOUR_MS;
 
-/** The report state with how a run ended. */
 export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since' | 'completeAt'>): ReportState {
   const { lastRun: before } = state;
   const isAlike = before?.status === ended.status && before.kind === ended.kind;
@@ -170,7 +166,6 @@ export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 's
 
 const DIRTY_MS = HOUR_MS;
 
-/** The entry of a month in the report state. */
 export type KnownMonth = ReportState['months'][string];
 
 /**
@@ -249,7 +244,6 @@ function isUntouched(state: ReportState, month: string, run: string, seen: SeenM
   return mark?.by === run && !mark.shared && others.length === 0 && known.nextDue === null;
 }
 
-/** What a run has found out about a month. */
 export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
   /** When a day of the month is next due, in milliseconds; `null` if all its days are settled. */
   dueMs: number | null;

@@ -54,7 +54,6 @@ const record = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** What the watcher has seen and reported. */
 export type WatchRecord = z.infer<typeof record>;
 
 /** Reads a stored record; `undefined` gives the record of a watcher that has never run. */
