@@ -15,13 +15,9 @@ import {
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { exceptionsText } from '../shared/operations/close-month.ts';
 import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
-import type { Row } from '../shared/lake/table/columns.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { printedCommand } from './printed-command.ts';
-
-/** The further column of a row of a closed month. */
-export const CLOSE_COLUMNS = [{ name: 'close', type: 'string' }] as const;
 
 /** @param named the tables in SQL as of the past that exist only as of now */
 export function refusePresent(named: readonly string[]): void {
@@ -90,9 +86,7 @@ export function closedVersions(closes: readonly Close[], report: ReportDefinitio
   return closes.flatMap(({ brand, month, days }) =>
     days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
       const version = { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) };
-      return name === report.name
-        ? [{ day: { brand, report, day }, version, prefix: 'closed ', labels: { close: month } }]
-        : [];
+      return name === report.name ? [{ day: { brand, report, day }, version, close: month }] : [];
     }),
   );
 }
@@ -111,10 +105,8 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
 export interface DayVersion {
   day: Omit<DayOfLedger, 'entry'>;
   version: Pick<Version, 'snapshot' | 'lifecycle'>;
-  /** Its words before the name of the table, for a warning. */
-  prefix?: string;
-  /** Values of further columns of its rows, by name: `CLOSE_COLUMNS`. */
-  labels?: Row;
+  /** The month of the close that names it. */
+  close?: string;
 }
 
 /** The versions that are current. */

@@ -40,23 +40,19 @@ export interface Statement {
   month: string;
   /** The only publisher of the statement; `null`: all publishers. */
   publisher: string | null;
-  /** `null` if the month is not closed. */
   closedAt: string | null;
-  /** The table whose records it has. */
   source: string;
   /** The start of the oldest reading; `null` if a day is missing. */
   completeAsOf: string | null;
   missing: Close['exceptions'];
   /** Lines for people: whether it is final, and whether it is complete. */
   notes: string[];
-  /** The totals of all publishers. */
   totals: Fact[];
   /** Publishers are read one by one, so that memory holds the entries of one publisher. */
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
 interface Source {
-  /** The close of the month; missing if the month is not closed. */
   close: Close | undefined;
   /** The close that a `close` would write now. */
   draft: Close;

@@ -22,17 +22,14 @@ export interface FindingPlace {
   report: ReportDefinition;
   reports: ReportRegistry;
   day: string;
-  /** Whether the table `changes` has rows of the day. */
   hasChanges: boolean;
   /** The columns of a report's table that are known to exist. */
   columnsOf: (report: string) => ReadonlySet<string>;
-  /** The setting `fields` of a report. */
   fieldsOf: (report: string) => RoleFields;
   /** The fields that contain the state, and the words that the setting `words` maps. */
   state: { fields: readonly string[]; words: readonly string[] };
 }
 
-/** Findings about changes between the readings of a day. */
 const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'given_up'];
 
 /**

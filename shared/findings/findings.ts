@@ -120,18 +120,16 @@ const COMMON = {
   },
 } as const;
 
-/** Finds the entry of a day in these ledgers by month. */
 export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): FindingFacts['entryOn'] {
   return (day) => ledgers.get(monthOf(day))?.days[day];
 }
 
-/** The findings of a day. @returns an empty list for a day that is open or not read */
 export function findingsOf(facts: FindingFacts): Finding[] {
   const { day, report, entryOn, policy } = facts;
   const { committed, disregarded } = entryOn(day) ?? {};
   if (!committed || committed.state === 'open') return [];
   const since = committed.committedAt ?? committed.readFrom;
-  const { before } = committed.checks ?? {};
+  const { refusedLookups: refused, checks: { before } = {} } = committed;
   const isCertain = committed.state !== 'unconfirmed';
   const measure = totalsOf(committed, facts.roles) === 'pending' ? undefined : report.measure;
   const falls = before ? fallsBelow(before, committed, measure) : [];
@@ -147,7 +145,7 @@ export function findingsOf(facts: FindingFacts): Finding[] {
       return odd(check, detail, { since: before?.at ?? since, isCertain, ...title });
     }),
     ...unusual.map((detail) => odd('unusual_rows', detail, { isCertain })),
-    ...givenUpLookups(committed).map((detail) => odd('lookups_given_up', detail)),
+    ...(refused && refused.retryAt === undefined ? [odd('lookups_given_up', String(refused.count))] : []),
     ...endOf(committed, disregarded).map(({ check, detail, at }) =>
       odd(check, detail, { since: at ?? since }),
     ),
@@ -170,7 +168,6 @@ export function findingsOf(facts: FindingFacts): Finding[] {
   ];
 }
 
-/** States of the records that neither the interface nor the settings define. */
 function strangeStates(
   { values }: Committed,
   report: string,
@@ -198,12 +195,6 @@ function unreadable(committed: Committed, facts: FindingFacts): Pick<Finding, 'd
     ? `Views have NULL for them, and close refuses the month. Name the number in the object, for example "fields": { "${role}": "${column}.value" } in ${facts.report.name} of the brand`
     : COMMON.unreadable_amounts.advice;
   return found.length === 0 ? [] : [{ detail: found.map(unreadableText).join(', '), advice }];
-}
-
-/** The refused lookups of a day if no run repeats them any more. */
-function givenUpLookups({ refusedLookups }: Committed): string[] {
-  if (!refusedLookups || refusedLookups.retryAt !== undefined) return [];
-  return [String(refusedLookups.count)];
 }
 
 /** Why the last readings differ from the day's version, or are not believed; at most one cause is reported. */

@@ -261,8 +261,7 @@ async function refuseUnreadable({ month }: CloseOptions, { brand, reports }: Bra
 }
 
 async function firstDay(ctx: BrandReport, [first = '']: readonly string[]): Promise<string> {
-  const [day = ''] = Object.keys((await ctx.ledger(first).cached()).days).sort();
-  return day;
+  return Object.keys((await ctx.ledger(first).cached()).days).sort()[0] ?? '';
 }
 
 function whyNotWhole({

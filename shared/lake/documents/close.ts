@@ -33,11 +33,9 @@ const stored = { snapshot: storedId, rows: storedCount, bytes: storedCount, dige
 const day = () => z.string().check(z.refine(isDay));
 
 const closedDay = storedObject(() => ({
-  /** The name of the report, e.g. order_list. */
   report: z.string(),
   day: day(),
   ...stored,
-  /** When the reading of the version began. */
   readFrom: storedTime,
   timeZone: z.optional(z.string()),
   /** The version was read while the day was open, so it contains only a part of the day. */
@@ -98,7 +96,6 @@ export function parseClose(key: string, storedJson: Json): Close {
   return parsed;
 }
 
-/** The close after these days were erased. */
 export function withErasedDays(
   close: Close,
   isErased: (day: Pick<ClosedDay, 'report' | 'day'>) => boolean,

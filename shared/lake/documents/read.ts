@@ -156,7 +156,7 @@ export async function readWantedLedgers(
     await Promise.all(
       tables.map(async (report) => {
         const schema = await undamaged(readSchema(store, report));
-        return [report, { columns: schema?.columns, newColumns: schema && newColumnsOf(schema) }] as const;
+        return [report, schema && { columns: schema.columns, newColumns: newColumnsOf(schema) }] as const;
       }),
     ),
   );
@@ -189,8 +189,7 @@ export async function readWantedLedgers(
       return {
         ...of,
         inLake: settings.get(brand),
-        columns: stored.get(report)?.columns,
-        newColumns: stored.get(report)?.newColumns,
+        ...stored.get(report),
         // The ledgers show whether the report has ever returned a record.
         state: damaged.length > 0 ? { ...state, hasReturnedRecords: hasRows(readable) } : state,
         ledgers: new Map(readable.map((ledger) => [ledger.month, ledger])),
@@ -253,18 +252,13 @@ export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string
   return versionKey(report.table, brand, day, snapshot);
 }
 
-/**
- * By table of the report (`dayTables`): the id of a committed day's object. A version that an older program wrote has
- * no object in the lifecycle table.
- */
+/** By table of the report (`dayTables`): the id of a committed day's object. */
 export function snapshotsByTable(
   { table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>,
   objects: DayObjects,
 ): [table: string, snapshot: string][] {
-  const { snapshot } = objects.lifecycle ?? {};
-  const ofLifecycle =
-    lifecycle && snapshot !== undefined ? [[lifecycle.table, snapshot] as [string, string]] : [];
-  return [[table, objects.snapshot], ...ofLifecycle];
+  const own: [string, string] = [table, objects.snapshot];
+  return lifecycle && objects.lifecycle ? [own, [lifecycle.table, objects.lifecycle.snapshot]] : [own];
 }
 
 export function committedSnapshotKey({ committed, ...day }: CommittedDay): string {

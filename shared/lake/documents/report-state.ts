@@ -55,7 +55,6 @@ const lastRun = storedObject(() => ({
   /** When the last complete run ended; missing before the first complete run. */
   completeAt: z.optional(storedTime),
   status: z.enum(STATUSES),
-  /** The error of a run that failed. */
   kind: z.optional(z.enum(ERROR_KINDS)),
   code: z.optional(z.string()),
   message: z.optional(z.string()),
@@ -111,11 +110,7 @@ const state = storedObject(() => ({
 
 export type ReportState = z.infer<typeof state>;
 
-/**
- * Reads a stored report state; `undefined` gives the state of a report that no run has read yet. Leaves out a last run
- * that is later than the clocks: it would hide for weeks that no other run has ended since.
- * @param clocks missing: times are returned as they are stored
- */
+/** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
 export function parseReportState(key: string, clocks = NO_CLOCKS) {
   return (stored: Json | undefined): ReportState => {
     if (stored === undefined)
@@ -186,7 +181,6 @@ export function mayBeDue(
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
 }
 
-/** Whether the upstream month has the content that was examined. */
 function isExamined({ upstream: examined }: KnownMonth, upstream: KnownMonth | undefined): boolean {
   return examined !== undefined && !upstream?.dirty && upstream?.content === examined;
 }
@@ -208,7 +202,6 @@ export function monthsWithDays({ months }: ReportState): string[] {
   );
 }
 
-/** The entries of months in the report state before their ledgers were read. */
 export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
 
 /** Marks months as dirty before the run claims a day in them. */
@@ -233,10 +226,7 @@ export function markMonthsDirty(
   return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
 }
 
-/**
- * Whether no other run works in the month or has worked in it since the state was read. A run that ended is visible
- * by its due time.
- */
+/** Whether no other run works in the month or has worked in it since the state was read; due times show runs that ended. */
 function isUntouched(state: ReportState, month: string, run: string, seen: SeenMonths): boolean {
   const known = state.months[month];
   if (!known?.dirty) return isDeepStrictEqual(known, seen.get(month));
@@ -259,7 +249,6 @@ export function recordMonths(
   policy: string,
   run: { id: string; wallMs: number; nowMs: number; seen: SeenMonths },
 ): ReportState {
-  /** The marks of the other runs that may still be at work. */
   const othersIn = (known: KnownMonth | undefined) =>
     (known?.dirty ?? []).filter(({ by, at }) => by !== run.id && isWithin(DIRTY_MS, at, run.wallMs));
   const kept = Object.entries(state.months).filter(

@@ -257,11 +257,6 @@ export function readColumn(
 ): ReadColumn {
   const codes = coded.codes.slice(0, rows);
   if (type === AMOUNT && 'units' in coded) return { codes, units: coded.units.slice() };
-  if (type === AMOUNT && 'values' in coded)
-    return {
-      codes,
-      values: coded.values.map((value) => (typeof value === 'bigint' ? bounded(value) : undefined)),
-    };
   const read = (text: string) => readValue(path.length > 0 ? jsonAt(text, path) : text);
   return {
     codes,
