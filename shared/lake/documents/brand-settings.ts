@@ -226,7 +226,10 @@ async function brandsIn(store: ObjectStore): Promise<string[]> {
 function keptOf(brand: LakeBrandSettings): object {
   const { timeZone, startDate, timestampUnit, firstPage, endTime, endDate } = brand;
   const { lateMinutes, snapshotRetentionDays } = brand;
-  const reports = Object.entries(brand.reports).map(([name, own]) => [name, { ...own, pageSize: undefined }]);
+  const reports = Object.entries(brand.reports).map(([name, { pageSize: _ofRequests, ...own }]) => [
+    name,
+    own,
+  ]);
   return {
     ...{ timeZone, startDate, timestampUnit, firstPage, endTime, endDate },
     ...{ lateMinutes, snapshotRetentionDays, reports: Object.fromEntries(reports) },
