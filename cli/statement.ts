@@ -31,7 +31,6 @@ import { snapshotFiles } from './snapshot-cache.ts';
 import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles, tablesOf } from './sql-tables.ts';
 import { closedRoles } from './sql-versions.ts';
 
-/** A row of a result as text: numbers have all their digits. */
 export type Fact = Readonly<Record<string, string | null>>;
 
 /** The statement of a brand. Rows have the columns of `TOTALS_SQL` and of `entriesSql`. */
@@ -54,7 +53,6 @@ export interface Statement {
 
 interface Source {
   close: Close | undefined;
-  /** The close that a `close` would write now. */
   draft: Close;
   /** The closes of earlier months, the oldest first. */
   before: Close[];

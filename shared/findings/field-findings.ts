@@ -94,7 +94,6 @@ function emptiedColumns(entry: DayEntry, facts: FieldFacts): FieldFinding[] {
   return [{ check: 'emptied_column', detail: [`${listed(texts)}${renamed}`, ...remedies].join('; '), since }];
 }
 
-/** The roles whose values are in a column, each with its fields and the columns of these. */
 function rolesOf(column: string, { columns = [], roles = {} }: FieldFacts) {
   return Object.entries(roles).flatMap(([role, fields]) => {
     const own = placesOf(columns, fields).map((place) => place.column.name);

@@ -22,7 +22,6 @@ import { type StateRules, unknownStates } from '../planning/states.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 
 export interface Finding {
-  /** The name of one of the report's checks, or of a check that every report has. */
   check: string;
   /** The oddity in a few words, followed by the days in messages: `rows fell`. */
   title: string;
@@ -30,7 +29,6 @@ export interface Finding {
   detail: string;
   /** What to do about it, in one sentence without its full stop. */
   advice: string;
-  /** When the content with the finding was committed, ISO 8601. */
   since: string;
   /** `false` if another reading has to confirm the content first. */
   isCertain: boolean;

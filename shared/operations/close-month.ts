@@ -42,7 +42,6 @@ export interface CloseOutcome {
   before: Close[];
 }
 
-/** The reports of a brand that count, each with its months that have a ledger. */
 interface BrandReports {
   brand: string;
   reports: { ctx: BrandReport; months: readonly string[] }[];
@@ -334,7 +333,6 @@ async function commitClose(options: CloseOptions, of: BrandReports, first: Close
   );
 }
 
-/** The objects that the close names and that are missing in the lake, or that no ledger names any more. */
 async function lostOf({ reports }: BrandReports, close: Close): Promise<string[]> {
   const lost: string[] = [];
   for (const { ctx } of reports) {

@@ -213,7 +213,7 @@ function ledgerDocument(
   return { key, ...of, parse, remake, otherwise };
 }
 
-/** The erased days by the ledgers: a ledger that is damaged later is made without them. */
+/** A ledger that is damaged later is made without them. */
 async function erasedDays({ lake }: RestoreOptions, report: ReportDefinition, brand: string) {
   const ledgers = await readLedgers(lake.store, { [report.name]: report });
   return daysOfLedgers(ledgers.filter((of) => of.brand === brand)).flatMap(({ day, entry }) =>

@@ -32,7 +32,6 @@ import {
   storedTime,
 } from './cas-document.ts';
 
-/** How many brands are read at the same time. */
 const CONCURRENCY = 32;
 
 /** Whose run stored the settings: a command line does not overrule deployed functions without being told to. */
@@ -61,10 +60,8 @@ const document = storedObject(() => ({
 }));
 type Stored = z.infer<typeof document>;
 
-/** The settings that a lake has of a brand, or why they cannot be used. */
 export interface SettingsInLake {
   settings?: LakeBrandSettings;
-  /** When a run changed them last. */
   since?: string;
   damage?: string;
 }
@@ -211,7 +208,6 @@ export class StoredSettings {
   }
 }
 
-/** Whether a run leaves the settings as they are, because functions maintain them. */
 function isLeft(current: Stored['current'], { by, isAsked }: Adoption): boolean {
   return current?.by === 'functions' && by === 'command_line' && !isAsked;
 }
@@ -257,7 +253,6 @@ export function rolesOfSettings(own: Pick<ReportSettings, 'fields' | 'states' | 
   return { fields, words: states?.words ?? {}, ...(kinds && { kinds }) };
 }
 
-/** What the records of a report mean by the settings of a brand. */
 export function rolesOf(
   settings: LakeBrandSettings | undefined,
   { name }: Pick<ReportDefinition, 'name'>,

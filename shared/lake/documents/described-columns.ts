@@ -36,12 +36,10 @@ const NOT_OF_RECORDS = new Map([
   ['close', 'The closed month, YYYY-MM'],
 ]);
 
-/** The description of a partition key or a derived column; `undefined` for all other columns. */
 export function textOfDerived(name: string): string | undefined {
   return NOT_OF_RECORDS.get(name);
 }
 
-/** The columns in the order of the schema, then the partition columns. */
 export function describedColumns(
   report: Pick<ReportDefinition, 'columns' | 'description'>,
   { columns, firstSeen = {} }: KnownColumns,

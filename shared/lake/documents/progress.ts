@@ -52,7 +52,6 @@ const part = storedObject(() => ({
   answer: z.optional(
     storedObject(() => ({ records: z.string(), keys: z.string(), isSame: z.boolean(), agrees: z.boolean() })),
   ),
-  /** The lookups that the service refused. */
   refused: z.optional(z.array(refusedLookup)),
   /** The keys of lookups that returned no record; only the first `MAX_EMPTY_KEPT`. */
   empty: z.optional(z.array(z.string())),
@@ -149,7 +148,6 @@ export interface StagedGroup
  */
 const MAX_EMPTY_KEPT = 10_000;
 
-/** The progress with one more group in its last slice. */
 export function withStagedGroup(progress: Progress, group: StagedGroup): Progress {
   const current = progress.slices.at(-1);
   if (!current) throw new Error('a group is staged into a slice');

@@ -33,7 +33,6 @@ export interface ReportLedgers extends ReportStates {
   inLake?: SettingsInLake | undefined;
   /** The columns of its table; missing if the schema is damaged. */
   columns?: readonly Column[] | undefined;
-  /** The columns that records have added to its table. */
   newColumns?: NewColumns | undefined;
   /** By month; only the months that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
@@ -241,7 +240,6 @@ export function daysOfLedgers(reports: readonly ReportLedgers[]): DayOfLedger[] 
   );
 }
 
-/** The days that have a snapshot, in order. */
 export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[] {
   return daysOfLedgers(reports).flatMap(({ entry: { committed }, ...day }) =>
     committed ? [{ ...day, committed }] : [],

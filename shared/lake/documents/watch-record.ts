@@ -56,7 +56,6 @@ const record = storedObject(() => ({
 
 export type WatchRecord = z.infer<typeof record>;
 
-/** Reads a stored record; `undefined` gives the record of a watcher that has never run. */
 export function parseWatchRecord(key: string) {
   return (stored: Json | undefined): WatchRecord =>
     stored === undefined
