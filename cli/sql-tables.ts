@@ -63,7 +63,6 @@ import { namesIn } from './sql-names.ts';
 import { openSession } from './sql-session.ts';
 import { oneLine } from './terminal-text.ts';
 import {
-  CLOSE_COLUMNS,
   type DayVersion,
   closedRoles,
   closedVersions,
@@ -112,17 +111,14 @@ export interface SqlSession {
 
 /** A session whose tables are empty until all views exist: DuckDB opens every file below a view that it creates. */
 interface EmptySession extends SqlSession {
-  /** Give the tables their files. */
   fills: (() => Promise<void>)[];
 }
 
-/** By key. */
 type Paths = ReadonlyMap<string, string>;
 
-/** A file whose rows are in a table. */
 interface TableFile {
   key: string;
-  /** For a warning: `orders of acme, 2026-01-31`. */
+  /** `orders of acme, 2026-01-31` */
   what: string;
 }
 
@@ -187,19 +183,17 @@ export async function createRelations(
   );
   const ofNamed = ledgers.filter(({ report }) => named.includes(report));
   if (typeof asOf === 'number') refuseBeforeFirst(daysOfLedgers(ofNamed), asOf);
+  const warnOf = ({ message }: { message: string }) =>
+    note(oneLine(`warning: ${withRunnableCommands(message)}`));
   if (named.length > 0 && ofNamed.length === 0)
-    note(
-      oneLine(
-        `warning: ${store.url} has no day of the tables yet: name --lake, or run ${printedCommand('sync')}`,
-      ),
-    );
+    warnOf({
+      message: `${store.url} has no day of the tables yet: name --lake, or run "brand-reports sync"`,
+    });
   const ofAllReports = [...present, ...changes].some(isNamed);
   const isOfCsvs = lake.csvs?.some(({ name }) => isNamed(name)) ?? false;
   const wanted = named.length > 0 || ofAllReports || isOfCsvs ? named : all;
-  for (const { report, damaged } of ledgers) {
-    if (!ofAllReports && !wanted.includes(report)) continue;
-    for (const { message } of damaged) note(oneLine(`warning: ${withRunnableCommands(message)}`));
-  }
+  for (const { report, damaged } of ledgers)
+    if (ofAllReports || wanted.includes(report)) damaged.forEach(warnOf);
   // A folder `country=US` on the way would replace the column country of every row.
   if (/[=*?[]/.test(files.folder))
     throw configError(
@@ -216,14 +210,7 @@ export async function createRelations(
   const columnsOf = new Map<string, readonly Column[]>();
   const isClosedRead = (name: string) =>
     isRead(name) || (!isPast && wanted === all && views.some(({ tables }) => tables.includes(name)));
-  const closes = closedTables.some(isClosedRead)
-    ? await readCloses(
-        store,
-        undefined,
-        ({ message }) => note(oneLine(`warning: ${withRunnableCommands(message)}`)),
-        span,
-      )
-    : [];
+  const closes = closedTables.some(isClosedRead) ? await readCloses(store, undefined, warnOf, span) : [];
   for (const report of wanted) {
     const own = ledgers.filter((ledger) => ledger.report === report);
     const versions = asClosed
@@ -235,7 +222,7 @@ export async function createRelations(
       const { name, columns, objectOf } = table;
       const closed = { ...table, name: closedTable(name) };
       if (isClosedRead(closed.name)) {
-        await addTable(connection, lake, files, closed, closedVersions(closes, report), CLOSE_COLUMNS);
+        await addTable(connection, lake, files, closed, closedVersions(closes, report), true);
         created.add(closed.name);
       }
       columnsOf.set(name, columns);
@@ -244,7 +231,7 @@ export async function createRelations(
       created.add(name);
       const without = versions.filter(({ version }) => objectOf(version) === undefined).length;
       if (without === 0 || !isRead(name)) continue;
-      const why = 'an older program wrote these versions; the next reading of each day adds it';
+      const why = 'it is lost; the next reading of each day adds it';
       (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
   }
@@ -265,7 +252,6 @@ export async function createRelations(
   for (const fill of connection.fills) await fill();
 }
 
-/** A table with a file for each day of a report. */
 interface DayTable {
   name: string;
   /** The folder of its files. */
@@ -276,7 +262,7 @@ interface DayTable {
 }
 
 /** The tables of a report (`dayTables`). @param asClosed closes that decide the number of columns */
-async function tablesOf(
+export async function tablesOf(
   store: ObjectStore,
   report: ReportDefinition,
   asClosed: readonly Close[] | undefined,
@@ -285,16 +271,9 @@ async function tablesOf(
   const ofLifecycle = lifecycleShape(report);
   const all: DayTable[] = [
     { name: report.table, table: report.table, columns, objectOf: ({ snapshot }) => snapshot },
-    ...(ofLifecycle
-      ? [
-          {
-            ...ofLifecycle,
-            table: ofLifecycle.name,
-            objectOf: ({ lifecycle }: DayVersion['version']) => lifecycle,
-          },
-        ]
-      : []),
   ];
+  if (ofLifecycle)
+    all.push({ ...ofLifecycle, table: ofLifecycle.name, objectOf: ({ lifecycle }) => lifecycle });
   return all.map((table) => {
     // I7: columns are only appended.
     const counts = asClosed?.flatMap(({ tables }) => tables[table.name]?.columns ?? []) ?? [];
@@ -302,38 +281,31 @@ async function tablesOf(
   });
 }
 
-/**
- * Adds a table of versions, with one row for each row of each version and its labels.
- * @param labels the columns of the labels
- */
+/** @param isClosed whether its versions are those of closes: then rows have the month of the close */
 async function addTable(
   connection: EmptySession,
   lake: SqlLake,
   files: SnapshotFiles,
   { name, table, columns, objectOf }: DayTable,
   versions: readonly DayVersion[],
-  labels: readonly Pick<Column, 'name' | 'type'>[] = [],
+  isClosed = false,
 ): Promise<void> {
   // I3: the keys come from the ledger, and a snapshot's files never change.
-  const tableFiles = versions.flatMap(
-    ({ day: { brand, day }, version, prefix = '', labels: values = {} }) => {
-      const object = objectOf(version);
-      const what = `${prefix}${table} of ${brand}, ${day}`;
-      return object === undefined ? [] : [{ key: versionKey(table, brand, day, object), what, values }];
-    },
-  );
+  const tableFiles = versions.flatMap(({ day: { brand, day }, version, close }) => {
+    const object = objectOf(version);
+    const what = `${isClosed ? 'closed ' : ''}${table} of ${brand}, ${day}`;
+    return object === undefined ? [] : [{ key: versionKey(table, brand, day, object), what, close }];
+  });
   const rowsOf = (paths: Paths) => {
-    if (labels.length === 0) return rowsOfFiles(paths, PARTITION_COLUMNS);
-    const names = labels.map((label) => label.name);
-    const labelled = tableFiles.flatMap(({ key, values }) => {
+    if (!isClosed) return rowsOfFiles(paths, PARTITION_COLUMNS);
+    const closes = tableFiles.flatMap(({ key, close }) => {
       const path = paths.get(key);
-      const cells = [literal(path), ...names.map((label) => literal(values[label]))];
-      return path === undefined ? [] : [`(${cells.join(', ')})`];
+      return path === undefined ? [] : [`(${literal(path)}, ${literal(close)})`];
     });
     // A file is read once, even if it belongs to several versions.
-    return `SELECT rows.*, ${names.map((label) => `versions.${label}`).join(', ')} FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${labelled.join(', ')}) AS versions(_file, ${names.join(', ')}) USING (_file)`;
+    return `SELECT rows.*, versions.close FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${closes.join(', ')}) AS versions(_file, close) USING (_file)`;
   };
-  const all = [...withDerivedLast(columns), ...labels];
+  const all = [...withDerivedLast(columns), ...textColumns(isClosed ? ['close'] : [])];
   await createRelation(connection, lake, { name, columns: all }, files, tableFiles, rowsOf);
 }
 
@@ -433,7 +405,6 @@ async function createView(connection: SqlSession, view: View): Promise<void> {
   await connection.run([`CREATE VIEW ${identifier(name)} AS ${inDuckDb(sql)}`, ...comments].join('; '));
 }
 
-/** The columns that the path of a day has. */
 export const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
 
 /** The order of `SELECT *`: `dt` comes before `_rescued` and `_synced_at`, which interest fewer people. */
@@ -467,7 +438,6 @@ function readParquet(
   return `read_parquet([${list}], ${all.join(', ')})`;
 }
 
-/** Computes the rows of all months from the ledgers. */
 function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {
   const { name, columns: ownColumns, partitionKeys } = coverageTable;
   const columns = [...ownColumns, ...textColumns(partitionKeys)];
@@ -487,12 +457,10 @@ function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedge
   return `CREATE TABLE ${name} (${definition}${derived})${insert}`;
 }
 
-/** A name as SQL. */
 export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A value as SQL. */
 export function literal(value: Value | null | undefined): string {
   if (value === null || value === undefined) return 'NULL';
   if (value instanceof Date) return `TIMESTAMP '${value.toISOString().slice(0, -1).replace('T', ' ')}'`;

@@ -5,6 +5,7 @@
 import { monthOf } from '../shared/days.ts';
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
 import { configError } from '../shared/errors.ts';
+import { listed } from '../shared/findings/index.ts';
 import {
   type DayOfLedger,
   type ReportLedgers,
@@ -14,13 +15,9 @@ import {
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { exceptionsText } from '../shared/operations/close-month.ts';
 import { type Version, versionAt, versionsOf } from '../shared/history/index.ts';
-import type { Row } from '../shared/lake/table/columns.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { printedCommand } from './printed-command.ts';
-
-/** The further column of a row of a closed month. */
-export const CLOSE_COLUMNS = [{ name: 'close', type: 'string' }] as const;
 
 /** @param named the tables in SQL as of the past that exist only as of now */
 export function refusePresent(named: readonly string[]): void {
@@ -89,9 +86,7 @@ export function closedVersions(closes: readonly Close[], report: ReportDefinitio
   return closes.flatMap(({ brand, month, days }) =>
     days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
       const version = { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) };
-      return name === report.name
-        ? [{ day: { brand, report, day }, version, prefix: 'closed ', labels: { close: month } }]
-        : [];
+      return name === report.name ? [{ day: { brand, report, day }, version, close: month }] : [];
     }),
   );
 }
@@ -110,10 +105,8 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
 export interface DayVersion {
   day: Omit<DayOfLedger, 'entry'>;
   version: Pick<Version, 'snapshot' | 'lifecycle'>;
-  /** Its words before the name of the table, for a warning. */
-  prefix?: string;
-  /** Values of further columns of its rows, by name: `CLOSE_COLUMNS`. */
-  labels?: Row;
+  /** The month of the close that names it. */
+  close?: string;
 }
 
 /** The versions that are current. */
@@ -134,14 +127,6 @@ export function versionsAt(days: readonly DayOfLedger[], atMs: number, nowMs: nu
   return found.flatMap(({ day, version }) => (typeof version === 'object' ? [{ day, version }] : []));
 }
 
-const MOST_NAMES = 10;
-
-/** e.g. `acme orders 2026-03-08, acme orders 2026-03-09 and 3 more` */
-export function enumerated(names: readonly string[]): string {
-  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
-  return `${names.slice(0, MOST_NAMES).join(', ')}${more}`;
-}
-
 function notKept(days: readonly DayOfLedger[], atMs: number) {
   const knownFromMs = days.reduce(
     (latest, { entry }) => Math.max(latest, versionsOf(entry)[0]?.fromMs ?? 0),
@@ -151,7 +136,7 @@ function notKept(days: readonly DayOfLedger[], atMs: number) {
     knownFromMs > atMs ? `: from ${new Date(knownFromMs).toISOString()} on these days are known` : '';
   return configError(
     'version_not_kept',
-    `The versions of these days at ${new Date(atMs).toISOString()} are no longer kept: ${enumerated(days.map(nameOf))}. A replaced version is kept for as many days as the setting "snapshotRetentionDays". Choose a later instant${next}.`,
+    `The versions of these days at ${new Date(atMs).toISOString()} are no longer kept: ${listed(days.map(nameOf))}. A replaced version is kept for as many days as the setting "snapshotRetentionDays". Choose a later instant${next}.`,
   );
 }
 

@@ -6,12 +6,17 @@
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { coverageTable } from '../shared/catalog/coverage.ts';
-import { type TableColumns, type TableRoles, withKnown } from '../shared/catalog/view-roles.ts';
+import { type TableColumns, withKnown } from '../shared/catalog/view-roles.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, type ClosedDay, lackingDays, namedDays } from '../shared/lake/documents/close.ts';
 import { type SettingsNote, settingsInUse } from '../shared/lake/documents/brand-settings.ts';
-import { type ReportLedgers, readSchema } from '../shared/lake/documents/read.ts';
-import { type CloseOptions, draftCloses, exceptionsText } from '../shared/operations/close-month.ts';
+import type { ReportLedgers } from '../shared/lake/documents/read.ts';
+import {
+  type CloseOptions,
+  draftCloses,
+  exceptionsText,
+  refuseWithoutStates,
+} from '../shared/operations/close-month.ts';
 import { versionKey } from '../shared/lake/paths.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { orders } from '../shared/reports/orders.ts';
@@ -23,9 +28,9 @@ import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
 import { gapNotes } from './role-notes.ts';
 import { snapshotFiles } from './snapshot-cache.ts';
-import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles } from './sql-tables.ts';
+import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles, tablesOf } from './sql-tables.ts';
+import { closedRoles } from './sql-versions.ts';
 
-/** A row of a result as text: numbers have all their digits. */
 export type Fact = Readonly<Record<string, string | null>>;
 
 /** The statement of a brand. Rows have the columns of `TOTALS_SQL` and of `entriesSql`. */
@@ -34,30 +39,27 @@ export interface Statement {
   month: string;
   /** The only publisher of the statement; `null`: all publishers. */
   publisher: string | null;
-  /** `null` if the month is not closed. */
   closedAt: string | null;
-  /** The table whose records it has. */
   source: string;
   /** The start of the oldest reading; `null` if a day is missing. */
   completeAsOf: string | null;
   missing: Close['exceptions'];
   /** Lines for people: whether it is final, and whether it is complete. */
   notes: string[];
-  /** The totals of all publishers. */
   totals: Fact[];
   /** Publishers are read one by one, so that memory holds the entries of one publisher. */
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
-/** The sources of a brand's statement. */
 interface Source {
-  /** The close of the month; missing if the month is not closed. */
   close: Close | undefined;
-  /** The close that a `close` would write now. */
   draft: Close;
   /** The closes of earlier months, the oldest first. */
   before: Close[];
 }
+
+/** The reports that state commission. */
+const SOURCES = [transactions, orders];
 
 const TABLE_SQL = `CREATE TABLE entries (brand varchar, month varchar, closed_at timestamp, publisher_id varchar,
   publisher_name varchar, entry varchar, day varchar, order_id varchar, product varchar, kind varchar, records integer,
@@ -96,7 +98,7 @@ export async function readStatements(
   publisher?: string,
 ): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
   const { lake, month, settings, settingsFile } = options;
-  const reports = { [transactions.name]: transactions, [orders.name]: orders };
+  const reports = Object.fromEntries(SOURCES.map((report) => [report.name, report]));
   const drafts = await draftCloses({ ...options, reports });
   const ledgers: ReportLedgers[] = [];
   let others: readonly SettingsNote[] = [];
@@ -114,9 +116,14 @@ export async function readStatements(
     const before = close ? closes.slice(0, closes.indexOf(close)) : closes;
     await addEntries(connection, lake.store, { close, draft, before }, publisher);
     const head = headOf({ close, draft });
-    const [source] = Object.values(reports).filter(({ table }) => table === head.source);
+    const source = SOURCES.find(({ table }) => table === head.source);
     const own = ledgers.filter((each) => each.brand === draft.brand && each.report === source);
-    const gaps = gapNotes(own, reports, rolesOf(close ?? draft), (view) => view === payouts.name);
+    const gaps = gapNotes(
+      own,
+      reports,
+      closedRoles([close ?? draft], SOURCES),
+      (view) => view === payouts.name,
+    );
     const notes = others.filter(({ brand }) => brand === draft.brand && !close).map(({ text }) => text);
     heads.push({ ...head, notes: [...head.notes, ...gaps, ...notes] });
   }
@@ -145,13 +152,6 @@ export async function readStatements(
       yield { totals: own, entries: await factsOf(connection, entriesSql(where)) };
     }
   }
-}
-
-/** The roles of a close, by table. */
-function rolesOf({ brand, tables }: Close): TableRoles {
-  return new Map(
-    Object.entries(tables).flatMap(([table, { roles }]) => (roles ? [[table, { [brand]: roles }]] : [])),
-  );
 }
 
 function unknownNotes(totals: readonly Fact[]): string[] {
@@ -201,14 +201,17 @@ async function addEntries(
   const selects: string[] = [];
   const add = async (side: string, { source, days }: ReturnType<typeof daysAt>, others: ClosedDay[] = []) => {
     const changed = days.filter((day) => !others.some((other) => idOf(other) === idOf(day)));
-    const keys = changed.flatMap((day) => {
-      if (!day.lifecycle && day.rows > 0) throw withoutStates(at.brand, day);
-      return day.lifecycle
-        ? [versionKey(source.lifecycle?.table ?? '', at.brand, day.day, day.lifecycle.snapshot)]
-        : [];
-    });
+    refuseWithoutStates(at.brand, changed);
+    const table = source.lifecycle?.table ?? '';
+    const keys = changed.flatMap(({ day, lifecycle }) =>
+      lifecycle ? [versionKey(table, at.brand, day, lifecycle.snapshot)] : [],
+    );
     const paths = new Map((await snapshotFiles(store).pathsOf(keys)).map((path) => [path, path]));
-    const counted = withKnown(countedSql(source.table), await columnsOf(store, at), rolesOf(at));
+    const counted = withKnown(
+      countedSql(source.table),
+      await columnsOf(store, at),
+      closedRoles([at], SOURCES),
+    );
     const amounts = ['amount', 'commission'].map((amount) => `${storedAmountSql(amount)} AS ${amount}`);
     const rows = rowsOfFiles(paths, PARTITION_COLUMNS, `'${side}' AS side`, `${counted} AS counted`);
     if (keys.length > 0) selects.push(`SELECT * REPLACE (${amounts.join(', ')}) FROM (${rows})`);
@@ -240,13 +243,9 @@ ${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HA
   });
 }
 
-/** The columns of the tables of a close. */
-async function columnsOf(store: ObjectStore, { tables }: Close): Promise<TableColumns> {
-  const known = [orders, transactions].map(async (report) => {
-    const { columns } = await readSchema(store, report);
-    return [report.table, columns.slice(0, tables[report.table]?.columns)] as const;
-  });
-  return new Map(await Promise.all(known));
+async function columnsOf(store: ObjectStore, close: Close): Promise<TableColumns> {
+  const tables = await Promise.all(SOURCES.map((report) => tablesOf(store, report, [close])));
+  return new Map(tables.flat().map(({ name, columns }) => [name, columns]));
 }
 
 function idOf({ snapshot, lifecycle }: ClosedDay): string {
@@ -260,12 +259,6 @@ function nothingOf(lake: string, month: string, publisher: string | undefined) {
     'nothing_to_state',
     `${lake} has no order and no transaction of ${month}${whose}. ${next}`,
   );
-}
-
-function withoutStates(brand: string, { report, day }: ClosedDay) {
-  const next = printedCommand('rebuild', [report, '--brand', brand, '--from', day, '--to', day]);
-  const message = `An older program wrote ${report} ${day} of ${brand} without the states of its records. Next step: ${next}`;
-  return configError('no_states', message);
 }
 
 function headOf({ close, draft }: Omit<Source, 'before'>) {

@@ -233,7 +233,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'Name the folder of a lake, or fill a new lake with `sync`.',
   ],
   no_states: [
-    'An older program wrote a day without the states of its records.',
+    'The lake lacks the states of the records of some days.',
     'Run the `rebuild` that the message prints.',
   ],
   not_closed: ['The month is not closed.', 'Use a month that the message lists, or close the month.'],

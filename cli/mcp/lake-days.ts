@@ -1,6 +1,7 @@
 /** Describes days for an assistant: missing days, days with findings, changed days, and the time of the newest reading. */
 import { type DayFacts, damagedDay, missingDay } from '../../shared/day-facts.ts';
 import { addDays, dayOf, daysFrom, daysOfMonth } from '../../shared/days.ts';
+import { listed } from '../../shared/findings/index.ts';
 import type { ReportLedgers } from '../../shared/lake/documents/read.ts';
 import { isComplete } from '../../shared/planning/day-state.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -10,7 +11,6 @@ import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { rangesText } from '../../shared/status/problems.ts';
 import { counted } from '../../shared/watcher/index.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { enumerated } from '../sql-versions.ts';
 
 /** A day of a report that is in the lake, or should be. */
 export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };
@@ -74,7 +74,7 @@ function linesOf(facts: readonly Fact[]): string[] {
   const groups = Map.groupBy(facts, ([{ brand, table }, what]) => `- ${brand} ${table}: ${what}`);
   return [...groups].map(([head, same]) => {
     const days = same.map(([day]) => day);
-    const details = enumerated([...new Set(same.flatMap(([, , detail]) => detail ?? []))]);
+    const details = listed([...new Set(same.flatMap(([, , detail]) => detail ?? []))]);
     return `${head} on ${counted(days)}: ${rangesText(days)}${details && ` (${details})`}`;
   });
 }

@@ -13,6 +13,7 @@ import {
   describedColumns,
 } from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
+import { listed } from '../../shared/findings/index.ts';
 import { type Close, lackingDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
@@ -24,7 +25,7 @@ import { note } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { type QueryResult, cell, query } from '../query-result.ts';
 import { type SqlLake, createSqlConnection, identifier } from '../sql-tables.ts';
-import { closesOf, enumerated } from '../sql-versions.ts';
+import { closesOf } from '../sql-versions.ts';
 import { oneLine } from '../terminal-text.ts';
 import { daysRead } from './days-read.ts';
 import { lakeDays, notesOf } from './lake-days.ts';
@@ -101,7 +102,7 @@ async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {
 function closedText(close: Close): string {
   const { brand, month, closedAt } = close;
   const days = lackingDays(close).map(({ report, day, why }) => `${report} ${day} ${why}`);
-  const state = days.length > 0 ? `INCOMPLETE (${enumerated(days)})` : 'COMPLETE';
+  const state = days.length > 0 ? `INCOMPLETE (${listed(days)})` : 'COMPLETE';
   return `${state}: ${brand} ${month}, as closed ${closedAt}.`;
 }
 

@@ -23,7 +23,8 @@ import type { Row } from '../lake/table/columns.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { errorSummary } from '../outcome.ts';
-import { COMPARED_DAYS, type FindingFacts, entriesIn, findingsOf, isNewFinding } from './findings.ts';
+import { COMPARED_DAYS } from './field-findings.ts';
+import { type FindingFacts, entriesIn, findingsOf, isNewFinding } from './findings.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import { type RoleColumn, fieldsIn, placesOf, textAt } from '../roles/index.ts';
 import type { BrandReport, RunContext } from '../context/context.ts';
@@ -79,7 +80,6 @@ async function examine(ctx: RunContext, day: string, committed: Committed): Prom
   return made;
 }
 
-/** A committed day of a report. */
 interface Content {
   report: ReportDefinition;
   day: string;

@@ -18,6 +18,10 @@ export interface FieldFinding {
   since: string;
 }
 
+/** The number of earlier weeks that a weekday is compared with; one more or less makes little difference. */
+export const WEEKS = 8;
+/** A day is compared with so many days before it. */
+export const COMPARED_DAYS = 7 * WEEKS;
 /** The days that a day is compared with: the last two weeks that have enough rows. */
 const MAX_USUAL_DAYS = 14;
 /** With fewer days, a brand or a field may have only begun. A first reading therefore finds nothing. */
@@ -41,26 +45,25 @@ export interface FieldFacts {
   roles?: ChosenFields | undefined;
 }
 
-/** @param comparedDays how many days before it the day is compared with */
-export function fieldFindings(facts: FieldFacts, comparedDays: number): FieldFinding[] {
+export function fieldFindings(facts: FieldFacts): FieldFinding[] {
   const entry = facts.entryOn(facts.day);
   if (!entry || !isComparable(entry)) return [];
-  return [...newColumns(entry, facts, comparedDays), ...emptiedColumns(entry, facts, comparedDays)];
+  return [...newColumns(entry, facts), ...emptiedColumns(entry, facts)];
 }
 
 /** A column is first seen once, so this is found once in a table, and never for the columns of a first reading. */
-function newColumns(entry: DayEntry, facts: FieldFacts, comparedDays: number): FieldFinding[] {
+function newColumns(entry: DayEntry, facts: FieldFacts): FieldFinding[] {
   const seen = (facts.newColumns?.get(facts.day) ?? []).filter(({ column }) => rowsNow(entry, column) > 0);
   const at = seen.map((each) => each.at).sort()[0];
-  if (at === undefined || earlierDays(facts, at, comparedDays, 1).length < MIN_USUAL_DAYS) return [];
+  if (at === undefined || earlierDays(facts, at, 1).length < MIN_USUAL_DAYS) return [];
   const rows = entry.committed?.rows ?? 0;
   const texts = seen.map(({ column }) => `${column} in ${rowsNow(entry, column)}`);
   return [{ check: 'new_column', detail: `${listed(texts)} of ${rows} rows`, since: at }];
 }
 
-function emptiedColumns(entry: DayEntry, facts: FieldFacts, comparedDays: number): FieldFinding[] {
+function emptiedColumns(entry: DayEntry, facts: FieldFacts): FieldFinding[] {
   const { firstCommittedAt: since } = entry;
-  const usual = since === undefined ? [] : earlierDays(facts, since, comparedDays, MIN_ROWS);
+  const usual = since === undefined ? [] : earlierDays(facts, since, MIN_ROWS);
   if (since === undefined || usual.length < MIN_USUAL_DAYS) return [];
   const emptied = namesIn(usual.slice(0, 2)).flatMap((column) => {
     if (rowsAtFirst(entry, column) > 0 || rowsNow(entry, column) > 0) return [];
@@ -91,7 +94,6 @@ function emptiedColumns(entry: DayEntry, facts: FieldFacts, comparedDays: number
   return [{ check: 'emptied_column', detail: [`${listed(texts)}${renamed}`, ...remedies].join('; '), since }];
 }
 
-/** The roles whose values are in a column, each with its fields and the columns of these. */
 function rolesOf(column: string, { columns = [], roles = {} }: FieldFacts) {
   return Object.entries(roles).flatMap(([role, fields]) => {
     const own = placesOf(columns, fields).map((place) => place.column.name);
@@ -127,14 +129,9 @@ function remedyOf(
 }
 
 /** The comparable days before the day whose first version is older than `at`, the newest first. */
-function earlierDays(
-  { day, entryOn }: FieldFacts,
-  at: string,
-  comparedDays: number,
-  minRows: number,
-): DayEntry[] {
+function earlierDays({ day, entryOn }: FieldFacts, at: string, minRows: number): DayEntry[] {
   const days: DayEntry[] = [];
-  for (let back = 1; back <= comparedDays && days.length < MAX_USUAL_DAYS; back += 1) {
+  for (let back = 1; back <= COMPARED_DAYS && days.length < MAX_USUAL_DAYS; back += 1) {
     const entry = entryOn(addDays(day, -back));
     if (!entry || !isComparable(entry) || (entry.committed?.rows ?? 0) < minRows) continue;
     if (entry.firstCommittedAt !== undefined && entry.firstCommittedAt < at) days.push(entry);
@@ -171,7 +168,7 @@ function namesIn(days: readonly DayEntry[]): string[] {
 }
 
 /** `a, b and 3 more` */
-function listed(texts: readonly string[]): string {
+export function listed(texts: readonly string[]): string {
   const rest = texts.length - MAX_NAMES;
   return texts.slice(0, MAX_NAMES).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }

@@ -14,7 +14,7 @@ import {
   comparedState,
 } from '../reports/definition.ts';
 import type { RoleFields } from '../roles/index.ts';
-import { WEEKS } from './findings.ts';
+import { WEEKS } from './field-findings.ts';
 
 /** The day of a finding, and the facts that its query needs. */
 export interface FindingPlace {
@@ -22,17 +22,14 @@ export interface FindingPlace {
   report: ReportDefinition;
   reports: ReportRegistry;
   day: string;
-  /** Whether the table `changes` has rows of the day. */
   hasChanges: boolean;
   /** The columns of a report's table that are known to exist. */
   columnsOf: (report: string) => ReadonlySet<string>;
-  /** The setting `fields` of a report. */
   fieldsOf: (report: string) => RoleFields;
   /** The fields that contain the state, and the words that the setting `words` maps. */
   state: { fields: readonly string[]; words: readonly string[] };
 }
 
-/** Findings about changes between the readings of a day. */
 const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'given_up'];
 
 /**
@@ -55,7 +52,6 @@ export function findingSql(check: string, place: FindingPlace): string | undefin
   return ledgerTableSql(table, { brand, reports: [report.name] }, comparedDays(check, day));
 }
 
-/** The days that a finding is about. */
 function comparedDays(check: string, day: string): string[] {
   if (check === 'zone_seam') return [addDays(day, -1), day];
   if (check !== 'unusual_rows') return [day];
@@ -131,7 +127,6 @@ WHERE ${partition(brand, day, day)} AND ${value} <> ''
 ORDER BY ${value}`;
 }
 
-/** The first text of these columns that is not empty. */
 function firstSql(columns: readonly string[]): string {
   const read = columns.map((column) => `CAST("${column}" AS varchar)`);
   return read.length === 1

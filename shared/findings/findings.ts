@@ -17,13 +17,11 @@ import {
   unreadableAmounts,
   unreadableText,
 } from '../lake/documents/totals.ts';
-import { type FieldFacts, fieldFindings } from './field-findings.ts';
+import { type FieldFacts, WEEKS, fieldFindings } from './field-findings.ts';
 import { type StateRules, unknownStates } from '../planning/states.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
 
-/** Something odd about a day that is complete. */
 export interface Finding {
-  /** The name of one of the report's checks, or of a check that every report has. */
   check: string;
   /** The oddity in a few words, followed by the days in messages: `rows fell`. */
   title: string;
@@ -31,7 +29,6 @@ export interface Finding {
   detail: string;
   /** What to do about it, in one sentence without its full stop. */
   advice: string;
-  /** When the content with the finding was committed, ISO 8601. */
   since: string;
   /** `false` if another reading has to confirm the content first. */
   isCertain: boolean;
@@ -39,16 +36,13 @@ export interface Finding {
   sql?: string;
 }
 
-/** The input of the findings of a day. */
 export interface FindingFacts extends FieldFacts {
   report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
   /** Missing if the report is not enabled. */
   policy: StateRules | undefined;
 }
 
-/** A finding names so many words. */
 const MAX_UNKNOWN = 10;
-/** A longer word of the service is cut. */
 const MAX_SHOWN = 60;
 
 const COMMON = {
@@ -124,18 +118,16 @@ const COMMON = {
   },
 } as const;
 
-/** Finds the entry of a day in these ledgers by month. */
 export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): FindingFacts['entryOn'] {
   return (day) => ledgers.get(monthOf(day))?.days[day];
 }
 
-/** The findings of a day. @returns an empty list for a day that is open or not read */
 export function findingsOf(facts: FindingFacts): Finding[] {
   const { day, report, entryOn, policy } = facts;
   const { committed, disregarded } = entryOn(day) ?? {};
   if (!committed || committed.state === 'open') return [];
   const since = committed.committedAt ?? committed.readFrom;
-  const { before } = committed.checks ?? {};
+  const { refusedLookups: refused, checks: { before } = {} } = committed;
   const isCertain = committed.state !== 'unconfirmed';
   const measure = totalsOf(committed, facts.roles) === 'pending' ? undefined : report.measure;
   const falls = before ? fallsBelow(before, committed, measure) : [];
@@ -151,12 +143,12 @@ export function findingsOf(facts: FindingFacts): Finding[] {
       return odd(check, detail, { since: before?.at ?? since, isCertain, ...title });
     }),
     ...unusual.map((detail) => odd('unusual_rows', detail, { isCertain })),
-    ...givenUpLookups(committed).map((detail) => odd('lookups_given_up', detail)),
+    ...(refused && refused.retryAt === undefined ? [odd('lookups_given_up', String(refused.count))] : []),
     ...endOf(committed, disregarded).map(({ check, detail, at }) =>
       odd(check, detail, { since: at ?? since }),
     ),
     ...zoneSeam(day, committed, report, entryOn).map((detail) => odd('zone_seam', detail)),
-    ...fieldFindings(facts, COMPARED_DAYS).map(({ check, detail, since: at }) =>
+    ...fieldFindings(facts).map(({ check, detail, since: at }) =>
       odd(check, detail, { since: at, isCertain }),
     ),
     ...strangeStates(committed, report.name, policy).map(({ detail, advice }) =>
@@ -174,7 +166,6 @@ export function findingsOf(facts: FindingFacts): Finding[] {
   ];
 }
 
-/** States of the records that neither the interface nor the settings define. */
 function strangeStates(
   { values }: Committed,
   report: string,
@@ -202,12 +193,6 @@ function unreadable(committed: Committed, facts: FindingFacts): Pick<Finding, 'd
     ? `Views have NULL for them, and close refuses the month. Name the number in the object, for example "fields": { "${role}": "${column}.value" } in ${facts.report.name} of the brand`
     : COMMON.unreadable_amounts.advice;
   return found.length === 0 ? [] : [{ detail: found.map(unreadableText).join(', '), advice }];
-}
-
-/** The refused lookups of a day if no run repeats them any more. */
-function givenUpLookups({ refusedLookups }: Committed): string[] {
-  if (!refusedLookups || refusedLookups.retryAt !== undefined) return [];
-  return [String(refusedLookups.count)];
 }
 
 /** Why the last readings differ from the day's version, or are not believed; at most one cause is reported. */
@@ -295,11 +280,7 @@ function inCurrency(values: Reading['values']): string {
   return currency === '' ? '' : `, in ${currency}`;
 }
 
-/** The number of earlier weeks that a weekday is compared with; one more or less makes little difference. */
-export const WEEKS = 8;
 const MIN_WEEKS = 4;
-/** A day is compared with so many days before it. */
-export const COMPARED_DAYS = 7 * WEEKS;
 /** A smaller difference is not reported, nor a weekday that usually has fewer rows: a brand may have only begun. */
 const MIN_ROWS_APART = 20;
 /** A weekday may have half or twice its usual rows. */

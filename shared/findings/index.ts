@@ -1,3 +1,4 @@
+export { COMPARED_DAYS, listed } from './field-findings.ts';
 export { findingFacts, runDataChecks } from './data-checks.ts';
 export {
   findingsText,
@@ -6,6 +7,5 @@ export {
   entriesIn,
   findingsOf,
   carriedChecks,
-  COMPARED_DAYS,
 } from './findings.ts';
 export { type FindingPlace, findingSql, ledgerTableSql } from './finding-sql.ts';

@@ -25,20 +25,16 @@ import { type ReportRegistry, dayTables } from '../reports/definition.ts';
 import { rangesText } from '../status/problems.ts';
 import type { LakeSettings } from '../settings/settings.ts';
 
-/** The month, and everything else that a close needs. */
 export interface CloseOptions extends LakeAccess {
   reports: ReportRegistry;
   /** Decides which reports count, from which day on, and the time zone; missing: all reports that have ledgers count. */
   settings: LakeSettings | undefined;
-  /** `YYYY-MM` */
   month: string;
-  /** Missing: each brand of the lake. */
   brand?: string;
   /** Closes the month although days are not whole, and records these days. */
   anyway?: boolean;
 }
 
-/** The result of a close. */
 export interface CloseOutcome {
   status: 'complete';
   closed: Close[];
@@ -46,7 +42,6 @@ export interface CloseOutcome {
   before: Close[];
 }
 
-/** The reports of a brand that count, each with its months that have a ledger. */
 interface BrandReports {
   brand: string;
   reports: { ctx: BrandReport; months: readonly string[] }[];
@@ -56,7 +51,7 @@ const MAX_TRIES = 3;
 
 /** @throws BrandReportsError `config` if a month is not over, has days that are not whole, or is closed already */
 export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
-  const { month, lake, anyway } = options;
+  const { month, lake, reports, anyway } = options;
   const before: Close[] = [];
   const drafts: { of: BrandReports; draft: Close }[] = [];
   for (const of of await brandReports(options)) {
@@ -68,7 +63,11 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
     const draft = found ? undefined : await draftOf(options, of, closes);
     if (!draft) continue;
     refuseBeforeEnd(options, draft);
-    if (!anyway) refuseWithoutStates(of, draft);
+    if (!anyway)
+      refuseWithoutStates(
+        draft.brand,
+        draft.days.filter(({ report }) => reports[report]?.lifecycle),
+      );
     if (!anyway) await refuseUnreadable(options, of);
     drafts.push({ of, draft });
   }
@@ -217,20 +216,15 @@ function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days
 }
 
 /** Without the states at the time of closing, all records of such a day would later count as added since the close. */
-function refuseWithoutStates({ reports }: BrandReports, { brand, days }: Close): void {
-  const withStates = new Set(
-    reports.filter(({ ctx }) => ctx.report.lifecycle).map(({ ctx }) => ctx.report.name),
-  );
-  const old = days.filter((day) => withStates.has(day.report) && day.rows > 0 && !day.lifecycle);
-  const commands = [...Map.groupBy(old, ({ report }) => report)].map(
+export function refuseWithoutStates(brand: string, days: readonly ClosedDay[]): void {
+  const without = days.filter(({ rows, lifecycle }) => rows > 0 && !lifecycle);
+  const commands = [...Map.groupBy(without, ({ report }) => report)].map(
     ([report, own]) =>
       `"brand-reports rebuild ${report} --brand ${brand} --from ${own[0]?.day} --to ${own.at(-1)?.day}"`,
   );
   if (commands.length === 0) return;
-  throw configError(
-    'no_states',
-    `An older program wrote ${old.length} versions of ${brand}, without the states of their records. To add them: ${commands.join(', ')}`,
-  );
+  const message = `The lake lacks the states of the records of ${without.length} days of ${brand}. To add them: ${commands.join(', ')}`;
+  throw configError('no_states', message);
 }
 
 /** Without an amount, a month would be paid too low, and nobody would notice later. */
@@ -266,8 +260,7 @@ async function refuseUnreadable({ month }: CloseOptions, { brand, reports }: Bra
 }
 
 async function firstDay(ctx: BrandReport, [first = '']: readonly string[]): Promise<string> {
-  const [day = ''] = Object.keys((await ctx.ledger(first).cached()).days).sort();
-  return day;
+  return Object.keys((await ctx.ledger(first).cached()).days).sort()[0] ?? '';
 }
 
 function whyNotWhole({
@@ -340,7 +333,6 @@ async function commitClose(options: CloseOptions, of: BrandReports, first: Close
   );
 }
 
-/** The objects that the close names and that are missing in the lake, or that no ledger names any more. */
 async function lostOf({ reports }: BrandReports, close: Close): Promise<string[]> {
   const lost: string[] = [];
   for (const { ctx } of reports) {

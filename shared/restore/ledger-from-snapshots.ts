@@ -28,9 +28,8 @@ export async function ledgerFromSnapshots(
   const { lake, newId, clock } = options;
   const { store } = lake;
   const now = new Date(clock.wallMs()).toISOString();
-  const ctx = createBrandReport(options, createLakeDocuments({ store, ...options }), {
-    ...{ brand, report, policy: undefined },
-  });
+  const documents = createLakeDocuments({ store, ...options });
+  const ctx = createBrandReport(options, documents, { brand, report, policy: undefined });
   const prefixOf = (table: string) => partitionPrefix(table, brandPartitions(brand));
   const pointed = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
   const statesByDay =
@@ -38,10 +37,8 @@ export async function ledgerFromSnapshots(
   const days: Ledger['days'] = {};
   for (const [day, snapshots] of await objectsByDay(store, month, prefixOf(report.table))) {
     const ids = pointed?.get(partitionPath(dayPartition(brand, day))) ?? [];
-    const version = await firstReadable(store, [
-      ...snapshots.filter(({ id }) => ids.includes(id)),
-      ...snapshots,
-    ]);
+    const named = snapshots.filter(({ id }) => ids.includes(id));
+    const version = await firstReadable(store, [...named, ...snapshots]);
     if (!version) continue;
     const committed = {
       ...{ state: 'unconfirmed' as const, attempt: `restore-${newId()}`, pages: 0, queryFingerprint: '' },

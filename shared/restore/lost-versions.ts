@@ -8,7 +8,6 @@ import {
 import { brandPartitions, partitionPrefix } from '../lake/paths.ts';
 import type { ObjectStore } from '../ports.ts';
 
-/** An older version of a day that a ledger names, but whose object is missing or incomplete. */
 export interface LostVersion {
   day: DayOfLedger;
   snapshot: string;
@@ -23,7 +22,7 @@ const PARQUET_END = 'PAR1';
 export async function lostVersions(
   store: ObjectStore,
   of: ReportLedgers,
-  isWanted: (day: DayOfLedger) => boolean = () => true,
+  isWanted: (day: DayOfLedger) => boolean,
 ): Promise<{ count: number; lost: LostVersion[] }> {
   const versions = daysOfLedgers([of]).filter(isWanted).flatMap(olderVersions);
   if (versions.length === 0) return { count: 0, lost: [] };

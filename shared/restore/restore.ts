@@ -57,7 +57,6 @@ export interface DamagedDocument {
   outcome: 'damaged' | 'restored' | 'changed' | 'failed';
   /** When the version that is put back was written: later changes are lost. Missing if there is no such version. */
   writtenAt?: string;
-  /** The key of the copy of its bytes. */
   copy?: string;
 }
 
@@ -69,9 +68,7 @@ export interface DocumentScope {
 
 export interface RestoreOptions extends LakeAccess {
   reports: ReportRegistry;
-  /** `false`: nothing is changed. */
   apply: boolean;
-  /** Whether documents of this part of the lake are wanted. */
   isWanted: (scope: DocumentScope) => boolean;
 }
 
@@ -91,7 +88,6 @@ interface LakeDocument extends DocumentScope {
   lost?: string;
 }
 
-/** Finds every damaged document and, if `apply` is set, restores it. */
 export async function restoreDocuments(options: RestoreOptions): Promise<DamagedDocument[]> {
   const documents: DamagedDocument[] = [];
   for await (const document of documentsOf(options)) {
@@ -217,7 +213,7 @@ function ledgerDocument(
   return { key, ...of, parse, remake, otherwise };
 }
 
-/** The erased days by the ledgers: a ledger that is damaged later is made without them. */
+/** A ledger that is damaged later is made without them. */
 async function erasedDays({ lake }: RestoreOptions, report: ReportDefinition, brand: string) {
   const ledgers = await readLedgers(lake.store, { [report.name]: report });
   return daysOfLedgers(ledgers.filter((of) => of.brand === brand)).flatMap(({ day, entry }) =>
@@ -279,7 +275,6 @@ async function treat(
   }
 }
 
-/** The newest earlier version that can be parsed; `undefined` if the store has no such version. */
 async function earlierVersion({ lake: { store } }: RestoreOptions, document: LakeDocument) {
   for await (const version of store.noncurrent?.list(document.key) ?? []) {
     // A delete marker has no bytes.

@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addDays } from '../../shared/days.ts';
 import { type FieldFacts, fieldFindings } from '../../shared/findings/field-findings.ts';
-import { COMPARED_DAYS } from '../../shared/findings/findings.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import type { NewColumns } from '../../shared/lake/documents/schema.ts';
 import { readAt } from '../planning/entries.ts';
@@ -51,7 +50,7 @@ function found(
 ): string[] {
   return [...entries.keys()].sort().flatMap((day) => {
     const facts = { day, entryOn: (of: string) => entries.get(of), newColumns, ...more };
-    return fieldFindings(facts, COMPARED_DAYS).map(({ check, detail }) => `${day} ${check}: ${detail}`);
+    return fieldFindings(facts).map(({ check, detail }) => `${day} ${check}: ${detail}`);
   });
 }
 
@@ -271,7 +270,7 @@ describe('a new column', () => {
     const at = '2026-04-20T10:00:00.000Z';
     const entries = daysOf([...without(14), ...coupons(1, { filledAtFirst: { coupon: 0 } })]);
     const facts = { day: DAY, entryOn: (day: string) => entries.get(day), newColumns: seenOn(DAY, at) };
-    expect(fieldFindings(facts, COMPARED_DAYS)).toEqual([
+    expect(fieldFindings(facts)).toEqual([
       { check: 'new_column', detail: 'coupon in 196 of 200 rows', since: at },
     ]);
   });

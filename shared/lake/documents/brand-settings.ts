@@ -32,7 +32,6 @@ import {
   storedTime,
 } from './cas-document.ts';
 
-/** How many brands are read at the same time. */
 const CONCURRENCY = 32;
 
 /** Whose run stored the settings: a command line does not overrule deployed functions without being told to. */
@@ -61,10 +60,8 @@ const document = storedObject(() => ({
 }));
 type Stored = z.infer<typeof document>;
 
-/** The settings that a lake has of a brand, or why they cannot be used. */
 export interface SettingsInLake {
   settings?: LakeBrandSettings;
-  /** When a run changed them last. */
   since?: string;
   damage?: string;
 }
@@ -211,7 +208,6 @@ export class StoredSettings {
   }
 }
 
-/** Whether a run leaves the settings as they are, because functions maintain them. */
 function isLeft(current: Stored['current'], { by, isAsked }: Adoption): boolean {
   return current?.by === 'functions' && by === 'command_line' && !isAsked;
 }
@@ -223,7 +219,6 @@ async function brandsIn(store: ObjectStore): Promise<string[]> {
   return found.flatMap((of) => (of && of.hash === undefined ? [of.brand] : []));
 }
 
-/** What a lake keeps of the settings of a brand. */
 function keptOf(brand: LakeBrandSettings): object {
   const { timeZone, startDate, timestampUnit, firstPage, endTime, endDate } = brand;
   const { lateMinutes, snapshotRetentionDays } = brand;
@@ -232,17 +227,8 @@ function keptOf(brand: LakeBrandSettings): object {
     own,
   ]);
   return {
-    ...{
-      timeZone,
-      startDate,
-      timestampUnit,
-      firstPage,
-      endTime,
-      endDate,
-      lateMinutes,
-      snapshotRetentionDays,
-    },
-    reports: Object.fromEntries(reports),
+    ...{ timeZone, startDate, timestampUnit, firstPage, endTime, endDate },
+    ...{ lateMinutes, snapshotRetentionDays, reports: Object.fromEntries(reports) },
   };
 }
 
@@ -255,7 +241,6 @@ function textOf(settings: Json | object): string {
   return `${JSON.stringify(settings, inOrder)}\n`;
 }
 
-/** What the fields of a report mean. */
 export interface BrandRoles {
   fields: ReportSettings['fields'];
   words: Readonly<Record<string, string>>;
@@ -263,16 +248,11 @@ export interface BrandRoles {
   kinds?: string[] | undefined;
 }
 
-/** The part of a report's settings that decides what its fields mean. */
-export function rolesOfSettings({
-  fields,
-  states,
-  kinds,
-}: Pick<ReportSettings, 'fields' | 'states' | 'kinds'>): BrandRoles {
+export function rolesOfSettings(own: Pick<ReportSettings, 'fields' | 'states' | 'kinds'>): BrandRoles {
+  const { fields, states, kinds } = own;
   return { fields, words: states?.words ?? {}, ...(kinds && { kinds }) };
 }
 
-/** What the records of a report mean by the settings of a brand. */
 export function rolesOf(
   settings: LakeBrandSettings | undefined,
   { name }: Pick<ReportDefinition, 'name'>,

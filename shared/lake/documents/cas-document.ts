@@ -26,7 +26,6 @@ import { type Json, parseJson } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
 import { OBJECT_ID } from '../paths.ts';
 
-/** Every compare-and-swap document holds the ids of its last writes. */
 export interface HasRecentWrites {
   recentWrites: string[];
 }
@@ -51,7 +50,6 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
   /** Decides what a missing object means; without it, the document is as `parse` makes it from nothing. */
   whenMissing?: () => Promise<Missing<T>>;
   newId(): string;
-  /** Waits before a retry. */
   pause(round: number): Promise<void>;
 }
 
@@ -72,7 +70,6 @@ interface Known<T> {
   etag: string | undefined;
 }
 
-/** A JSON object in the store that many processes change by compare-and-swap. */
 export class CasDocument<T extends HasRecentWrites> {
   readonly #options: CasDocumentOptions<T>;
   #known: Known<T> | undefined;
@@ -245,7 +242,6 @@ export async function undamaged<T>(reading: Promise<T>): Promise<T | undefined> 
   return 'value' in read ? read.value : undefined;
 }
 
-/** The document, or the error that describes its damage. Any other failure is thrown. */
 export async function readOrDamage<T>(
   reading: Promise<T>,
 ): Promise<{ value: T } | { damage: BrandReportsError }> {
@@ -290,7 +286,6 @@ export const storedTime = z.iso.datetime();
  */
 export const storedId = z.string().check(z.regex(OBJECT_ID));
 
-/** A count as documents store it. */
 export const storedCount = z.int().check(z.nonnegative());
 
 /**

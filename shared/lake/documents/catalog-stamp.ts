@@ -10,7 +10,6 @@ const stamp = storedObject(() => ({
   version: z.literal(1),
   /** The program's version; missing before the first update. */
   program: z.optional(z.string()),
-  /** The hash of the settings that decide the tables and views. */
   views: z.optional(z.string()),
   /** By brand: the hash of the brand's settings with which its partitions were brought up to date. */
   brands: z.record(z.string(), z.string()),

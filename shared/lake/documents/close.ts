@@ -33,11 +33,9 @@ const stored = { snapshot: storedId, rows: storedCount, bytes: storedCount, dige
 const day = () => z.string().check(z.refine(isDay));
 
 const closedDay = storedObject(() => ({
-  /** The name of the report, e.g. order_list. */
   report: z.string(),
   day: day(),
   ...stored,
-  /** When the reading of the version began. */
   readFrom: storedTime,
   timeZone: z.optional(z.string()),
   /** The version was read while the day was open, so it contains only a part of the day. */
@@ -84,7 +82,6 @@ const close = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** A day's version in a close. */
 export type ClosedDay = z.infer<typeof closedDay>;
 /** A closed month of a brand. Times are ISO 8601 in UTC. */
 export type Close = z.infer<typeof close>;
@@ -99,7 +96,6 @@ export function parseClose(key: string, storedJson: Json): Close {
   return parsed;
 }
 
-/** The close after these days were erased. */
 export function withErasedDays(
   close: Close,
   isErased: (day: Pick<ClosedDay, 'report' | 'day'>) => boolean,

@@ -20,7 +20,6 @@ export interface DescribedColumn {
   roles: { role: string; brands: string[] }[];
 }
 
-/** A field that has a role in the records of a brand. */
 export interface ChosenField {
   brand: string;
   role: string;
@@ -37,12 +36,10 @@ const NOT_OF_RECORDS = new Map([
   ['close', 'The closed month, YYYY-MM'],
 ]);
 
-/** The description of a partition key or a derived column; `undefined` for all other columns. */
 export function textOfDerived(name: string): string | undefined {
   return NOT_OF_RECORDS.get(name);
 }
 
-/** The columns in the order of the schema, then the partition columns. */
 export function describedColumns(
   report: Pick<ReportDefinition, 'columns' | 'description'>,
   { columns, firstSeen = {} }: KnownColumns,
@@ -79,7 +76,6 @@ export function columnsOfShape({ columns, partitionKeys }: TableShape): Describe
   }));
 }
 
-/** The columns of the schema as a catalog shows them. */
 export function tableColumns(
   report: Pick<ReportDefinition, 'columns' | 'description'>,
   schema: KnownColumns,
@@ -101,7 +97,6 @@ export function chosenFields(
   );
 }
 
-/** The columns of a table that is built from ledgers. */
 export function columnsOf(
   rows: readonly (readonly [name: string, type: ColumnType, description: string])[],
 ): TableColumn[] {

@@ -37,7 +37,6 @@ export interface DocumentAccess {
   clock: Pick<Clock, 'sleep' | 'wallMs'>;
   /** The clocks by which stored times are judged; missing: the machine's. */
   clocks?: RealClocks;
-  /** In [0, 1), for backoff. */
   random: () => number;
 }
 

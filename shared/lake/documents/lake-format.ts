@@ -27,21 +27,10 @@ const CONTENTS = [
 
 /** Guards a store. @returns a store whose operations throw `config` `other_format` if the lake has another format */
 export function inOurFormat(store: ObjectStore): ObjectStore {
-  let reading: Promise<'ours' | 'empty'> | undefined;
-  let writing: Promise<void> | undefined;
-  // A failure is not kept: the next operation reads the document again.
-  const readable = () =>
-    (reading ??= formatOf(store).catch((thrown: unknown) => {
-      reading = undefined;
-      throw thrown;
-    }));
-  const writable = () =>
-    (writing ??= readable()
-      .then((found) => (found === 'empty' ? numberLake(store) : undefined))
-      .catch((thrown: unknown) => {
-        writing = undefined;
-        throw thrown;
-      }));
+  const readable = unlessFailed(() => formatOf(store));
+  const writable = unlessFailed(async () => {
+    if ((await readable()) === 'empty') await numberLake(store);
+  });
   return {
     ...store,
     // In parallel with the check: a run begins by reading a document, and should not wait for a second document.
@@ -79,6 +68,16 @@ export function inOurFormat(store: ObjectStore): ObjectStore {
   };
 }
 
+/** Acts once; after a failure, the next call acts again. */
+function unlessFailed<T>(act: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () =>
+    (done ??= act().catch((thrown: unknown) => {
+      done = undefined;
+      throw thrown;
+    }));
+}
+
 /** @throws BrandReportsError `config` if the lake has another format, or has contents but no number */
 async function formatOf(store: ObjectStore): Promise<'ours' | 'empty'> {
   if (await hasOurNumber(store)) return 'ours';
@@ -86,11 +85,7 @@ async function formatOf(store: ObjectStore): Promise<'ours' | 'empty'> {
     for await (const _object of store.list(prefix)) {
       // Another run may have numbered the lake in the meantime, and then written its first object.
       if (await hasOurNumber(store)) return 'ours';
-      throw otherFormat(
-        store,
-        `has ${contents}, but no document ${FORMAT_KEY} with its format`,
-        restoring(store),
-      );
+      throw otherFormat(store, `has ${contents}, but no document ${FORMAT_KEY} with its format`, true);
     }
   return 'empty';
 }
@@ -102,7 +97,7 @@ async function hasOurNumber(store: ObjectStore): Promise<boolean> {
   const format = parseFormat(stored.body);
   if (format === LAKE_FORMAT) return true;
   throw format === undefined
-    ? otherFormat(store, `has no format number in ${FORMAT_KEY}`, restoring(store))
+    ? otherFormat(store, `has no format number in ${FORMAT_KEY}`, true)
     : otherFormat(store, `has format ${format}`);
 }
 
@@ -130,12 +125,12 @@ function restoring({ localFolder }: ObjectStore): string {
   return ` If this version wrote the lake, write it again: printf '{"format":${LAKE_FORMAT}}' > ${path}`;
 }
 
-function otherFormat({ url }: ObjectStore, found: string, restored = ''): BrandReportsError {
+function otherFormat(store: ObjectStore, found: string, isLost = false): BrandReportsError {
   return new BrandReportsError(
     'config',
     'other_format',
-    `The lake ${url} ${found}; this program reads and writes format ${LAKE_FORMAT}. Nothing was changed. ` +
+    `The lake ${store.url} ${found}; this program reads and writes format ${LAKE_FORMAT}. Nothing was changed. ` +
       'Next step: use the version of brand-reports that wrote the lake, or read the days again into an empty lake with this version: a new folder, or a new stack.' +
-      restored,
+      (isLost ? restoring(store) : ''),
   );
 }

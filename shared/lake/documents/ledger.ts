@@ -2,12 +2,8 @@
  * The ledger, `ledger/<report>/<brand>/<YYYY-MM>.json`, records what is committed, day by day. It is the truth, and the
  * catalog is a projection of it that can always be rebuilt. If the catalog were the truth, a run that dies between writing
  * and publishing would leave a day without any record of it.
- * Every function here is a transition from ledger to ledger, for `CasDocument.update`:
- * - `claimDay` records which run works on a day
- * - `commitDay` commits a version, whoever built it (I4)
- * - `recordPublished` notes that the catalog points at the version
- * - `failDay` and `releaseDay` let other runs work on the day
- * A transition throws if the state on which it builds has changed (I5).
+ * Every function here is a transition from ledger to ledger, for `CasDocument.update`. A transition throws if the state on
+ * which it builds has changed (I5).
  */
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
@@ -34,7 +30,6 @@ const claim = storedObject(() => ({
   runId: z.nullable(z.string()),
   /** Wall clock, ISO 8601: the last renewal of the lease, as long as the progress document has no lease. */
   at: storedTime,
-  /** How often the attempt was restarted, for any reason. */
   restarts: storedCount,
 }));
 
@@ -44,7 +39,6 @@ const failure = storedObject(() => ({
   kind: z.enum(ERROR_KINDS),
   code: z.string(),
   message: z.string(),
-  /** The time of the last failure. */
   lastAt: storedTime,
   /** Until then only an explicit `--from` and `--to` reads the day. */
   retryAt: storedTime,
@@ -59,7 +53,6 @@ const changes = storedObject(() => ({
   rows: storedCount,
   /** When the newest change was made, even if it led to equal content. */
   at: storedTime,
-  /** How many changes of content there were. */
   times: storedCount,
   /** The newest change of content; counts are missing if the version before it could not be read. */
   last: z.optional(
@@ -87,7 +80,6 @@ const lifecycle = storedObject(() => ({
 
 const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
 
-/** Facts about a version's values that were counted while it was written. */
 const values = storedObject(() => ({
   /** By column that has a value: the number of rows with a value. Only the 250 fullest columns. */
   filled: z.optional(z.record(z.string(), storedCount)),
@@ -100,7 +92,6 @@ const values = storedObject(() => ({
   rescued: z.optional(z.record(z.string(), storedCount)),
   /** Records with one primary key differed in two full reads, so the field does not identify records. */
   keyIsNone: z.optional(z.boolean()),
-  /** The amounts by currency, and the fields of the roles that were summed. */
   totals: z.optional(
     storedObject(() => ({
       fields: z.record(z.string(), z.array(z.string())),
@@ -129,7 +120,6 @@ const values = storedObject(() => ({
   keyUnused: z.optional(z.string()),
 }));
 
-/** What the data checks compare a version with, and their findings. */
 const checks = storedObject(() => ({
   /** The content before it last changed, and since when the day has its current content. */
   before: z.optional(
@@ -142,7 +132,6 @@ const checks = storedObject(() => ({
   ),
   /** By data check of the report: its last count; missing if the check could not run. */
   findings: z.optional(z.record(z.string(), storedCount)),
-  /** By check: a fingerprint of the content that it last examined. */
   examined: z.optional(z.record(z.string(), z.string())),
 }));
 
@@ -158,7 +147,6 @@ const published = storedObject(() => ({
   committedAt: z.optional(storedTime),
   values: z.optional(values),
   checks: z.optional(checks),
-  /** The state of the version; `planning/transitions.ts` has the transitions. */
   state: versionState(),
   /** How many readings in a row contradicted the reading before, or failed after `refresh` ended; missing for zero. */
   contradictions: z.optional(storedCount),
@@ -192,7 +180,6 @@ const superseded = storedObject(() => ({
   whole: z.optional(z.boolean()),
   /** The time zone in which it was read; missing if the ledger was made from snapshots. */
   timeZone: z.optional(z.string()),
-  /** Its object in the lifecycle table while it was current. */
   lifecycle: z.optional(storedId),
   /** A restore found that its object is missing or truncated. */
   isLost: z.optional(z.literal(true)),
@@ -218,14 +205,12 @@ const dayEntry = storedObject(() => ({
   versionsFrom: z.optional(storedTime),
   /** The continuation under which the day was last read; runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
-  /** When the first version of the day was committed, by the machine's clock. */
   firstCommittedAt: z.optional(storedTime),
   /**
    * By column that the first whole version filled and the newest does not, or the reverse: the number of rows with a
    * value in the first; missing if both fill the same columns.
    */
   filledAtFirst: z.optional(z.record(z.string(), storedCount)),
-  /** Missing before the first event of the day. */
   events: z.optional(outbox),
   /** When the day was erased: the lake has nothing of it, and no run reads it again. */
   erasedAt: z.optional(storedTime),
@@ -245,21 +230,14 @@ const ledger = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** Which run works on a day, in which attempt. */
 export type Claim = z.infer<typeof claim>;
-/** Why a day failed, how often in a row, and the time of the next try. */
 export type Failure = z.infer<typeof failure>;
-/** The changes of a closed day, and the object that contains them. */
 export type DayChanges = z.infer<typeof changes>;
-/** The object in the lifecycle table that belongs to a version of a day. */
 export type Lifecycle = z.infer<typeof lifecycle>;
-/** The committed version of a day: its snapshot and how it was read. */
 export type Committed = z.infer<typeof published>;
 /** The facts of a version that follow from its content alone, however it was read. */
 export type VersionContent = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
-/** A version that was replaced. */
 export type Superseded = z.infer<typeof superseded>;
-/** Everything that the ledger contains about one day. */
 export type DayEntry = z.infer<typeof dayEntry>;
 /** The committed days of a report, a brand and a month, in one document. Times are ISO 8601 in UTC. */
 export type Ledger = z.infer<typeof ledger>;
@@ -532,7 +510,6 @@ function filledAtFirstAfter(
   return Object.fromEntries(differing.map((column) => [column, first[column] ?? 0]));
 }
 
-/** The day's entry after the commit. A version that it replaces is kept. */
 function replaceCommitted(
   { committed: before, superseded = [] }: DayEntry,
   next: Committed,
@@ -556,13 +533,11 @@ function replaceCommitted(
   };
 }
 
-/** The objects of a committed day to which the catalog points. */
 export interface DayObjects {
   snapshot: string;
   lifecycle?: Pick<Lifecycle, 'snapshot'> | undefined;
 }
 
-/** Whether the catalog points at the same objects for both. */
 export function hasSameObjects(one: DayObjects, other: DayObjects): boolean {
   return one.snapshot === other.snapshot && one.lifecycle?.snapshot === other.lifecycle?.snapshot;
 }
@@ -596,10 +571,8 @@ export function recordPublished(ledger: Ledger, day: string, objects: DayObjects
   );
 }
 
-/** What the checks of a day found. */
 export interface ExaminedDay {
   day: string;
-  /** The content that the checks examined. */
   snapshot: string;
   /** By name; without a count if the check does not apply to the content. */
   checks: ReadonlyMap<string, { fingerprint: string; count: number | undefined }>;
@@ -651,22 +624,17 @@ export function restoreChanges(ledger: Ledger, day: string, lost: string, restor
   );
 }
 
-/** Records that the object of an older version is lost. */
 export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {
-  return withEntry(ledger, day, ({ superseded = [], ...entry }): DayEntry => {
-    const noted = (version: Superseded) =>
-      version.snapshot === lost ? { ...version, isLost: true as const } : version;
-    return { ...entry, superseded: superseded.map(noted) };
-  });
+  const noted = (version: Superseded): Superseded =>
+    version.snapshot === lost ? { ...version, isLost: true } : version;
+  return withEntry(ledger, day, (entry) => ({ ...entry, superseded: entry.superseded?.map(noted) }));
 }
 
-/** The ledgers by month, except damaged ones. */
 export async function undamagedLedgers(readings: readonly Promise<Ledger>[]): Promise<Map<string, Ledger>> {
   const read = await Promise.all(readings.map(undamaged));
   return new Map(read.flatMap((ledger) => (ledger ? [[ledger.month, ledger] as const] : [])));
 }
 
-/** Whether any day of these ledgers has a committed record. */
 export function hasRows(ledgers: Iterable<Ledger>): boolean {
   return [...ledgers].some(({ days }) =>
     Object.values(days).some(({ committed }) => (committed?.rows ?? 0) > 0),
@@ -738,11 +706,8 @@ export function failDay(
     keep: boolean;
     /** Whether `refresh` has ended for a day of this age. */
     isPast: boolean;
-    /** Whether a person requested the day. */
     isRequested: boolean;
-    /** The version's state after the failure. */
     after?: Pick<Committed, 'state' | 'contradictions'> | undefined;
-    /** The wait that the service requested. */
     retryAfterMs?: number;
   },
 ): Ledger {
@@ -775,15 +740,8 @@ export function failDay(
  * run again. Failures that an operator corrects never wait, so that the next run shows whether the correction helped.
  * A last reading is not urgent, so a service code gets the longer backoff then.
  */
-function waitMs(
-  {
-    kind,
-    code,
-    retryAfterMs = 0,
-    isPast,
-  }: Pick<Failure, 'kind' | 'code'> & { retryAfterMs?: number; isPast: boolean },
-  times: number,
-): number {
+function waitMs(failed: Parameters<typeof failDay>[2], times: number): number {
+  const { kind, code, retryAfterMs = 0, isPast } = failed;
   if (kind === 'auth' || kind === 'config') return 0;
   const isUnavailable = kind === 'transient' || (code === 'service_code' && !isPast);
   const backoff = isUnavailable ? UNAVAILABLE_DAY_RETRY : FAILED_DAY_RETRY;
@@ -791,7 +749,6 @@ function waitMs(
   return Math.min(backoff.capMs, Math.max(retryAfterMs, backoffMs));
 }
 
-/** Error: the committed version is newer than the reading of this run. */
 export function laterReading(day: string, committed: Committed | undefined): BrandReportsError {
   const { state, readFrom } = committed ?? {};
   return new BrandReportsError(
@@ -801,7 +758,6 @@ export function laterReading(day: string, committed: Committed | undefined): Bra
   );
 }
 
-/** Error: the claim has changed. */
 export function claimLost(day: string): BrandReportsError {
   return new BrandReportsError(
     'conflict',

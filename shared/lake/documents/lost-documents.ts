@@ -6,7 +6,7 @@
 import { daysOfMonth, monthOf } from '../../days.ts';
 import type { ObjectStore } from '../../ports.ts';
 import { brandPartitions, parseSnapshotKey, partitionPrefix, tablePrefix } from '../paths.ts';
-import type { Ledger } from './ledger.ts';
+import { type Ledger, eraseDays } from './ledger.ts';
 import type { ReportState } from './report-state.ts';
 
 /** By brand: the months that have snapshots of the table. @param brand missing: all brands */
@@ -32,9 +32,5 @@ export function lostLedger(month: string): string {
 /** The ledger without the erased days of the report state: no run reads them again, even if their ledger was lost. */
 export function withoutErased(ledger: Ledger, ranges: ReportState['erased'] = [], at: string): Ledger {
   const isErased = (day: string) => ranges.some(({ from, to }) => from <= day && day <= to);
-  const erased = daysOfMonth(ledger.month).filter(
-    (day) => isErased(day) && ledger.days[day]?.erasedAt === undefined,
-  );
-  const tombstones = erased.map((day) => [day, { erasedAt: at }] as const);
-  return { ...ledger, days: { ...ledger.days, ...Object.fromEntries(tombstones) } };
+  return eraseDays(ledger, daysOfMonth(ledger.month).filter(isErased), at, ledger);
 }

@@ -34,7 +34,6 @@ export const outbox = storedObject(() => ({
   pending: z.array(dayEvent),
 }));
 
-/** An event of a day that may not have been received yet. */
 export type DayEvent = z.infer<typeof dayEvent>;
 type Outbox = z.infer<typeof outbox>;
 

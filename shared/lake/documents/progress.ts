@@ -52,7 +52,6 @@ const part = storedObject(() => ({
   answer: z.optional(
     storedObject(() => ({ records: z.string(), keys: z.string(), isSame: z.boolean(), agrees: z.boolean() })),
   ),
-  /** The lookups that the service refused. */
   refused: z.optional(z.array(refusedLookup)),
   /** The keys of lookups that returned no record; only the first `MAX_EMPTY_KEPT`. */
   empty: z.optional(z.array(z.string())),
@@ -103,16 +102,12 @@ const progress = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** One query of a slice: its fields, how far it has been read, and its staged chunks. */
 export type SlicePart = z.infer<typeof part>;
 /** A lookup that the service refused, identified by its key because a refusal contains no record. */
 export type RefusedLookup = z.infer<typeof refusedLookup>;
-/** A span of the day, the queries that read it, and the pages that they staged. */
 export type Slice = z.infer<typeof slice>;
-/** What one attempt at a day has staged so far; only the chunks that it names exist. */
 export type Progress = z.infer<typeof progress>;
 
-/** The progress of an attempt that has staged nothing. */
 export const EMPTY_PROGRESS: Progress = { version: 1, queryFingerprint: '', slices: [], recentWrites: [] };
 
 /** Reads a stored progress document; `undefined` gives a document without staged pages. */
@@ -153,7 +148,6 @@ export interface StagedGroup
  */
 const MAX_EMPTY_KEPT = 10_000;
 
-/** The progress with one more group in its last slice. */
 export function withStagedGroup(progress: Progress, group: StagedGroup): Progress {
   const current = progress.slices.at(-1);
   if (!current) throw new Error('a group is staged into a slice');
@@ -188,12 +182,10 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
   return { ...progress, slices: [...progress.slices.slice(0, -1), next] };
 }
 
-/** How many pages are staged. */
 export function pagesIn(slices: readonly Slice[]): number {
   return slices.flatMap(({ parts }) => parts).reduce((sum, { pages }) => sum + pages, 0);
 }
 
-/** A slice with nothing staged yet. */
 export function emptySlice(
   slice: Omit<Slice, 'parts' | 'observations' | 'withoutKey' | 'done'>,
   parts: readonly { role: SlicePart['role']; fields: JsonObject }[],

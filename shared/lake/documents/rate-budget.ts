@@ -48,7 +48,6 @@ const budget = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** The runs that share the rate of one brand. */
 export type RateBudget = z.infer<typeof budget>;
 
 /** Reads a stored budget; `undefined` gives a budget that no run shares. */
@@ -83,7 +82,6 @@ export function withRenewal(budget: RateBudget, renewal: Renewal): RateBudget {
   return { ...budget, runs: { ...Object.fromEntries(others), [runId]: { rate, wants, limit, renewals } } };
 }
 
-/** The budget without the run. */
 export function withoutRun(budget: RateBudget, runId: string): RateBudget {
   if (!Object.hasOwn(budget.runs, runId)) return budget;
   const { [runId]: _ended, ...runs } = budget.runs;

@@ -28,13 +28,11 @@ import {
 import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
 
-/** The documents of one report of one brand. */
 export interface ReportLedgers extends ReportStates {
   /** What the lake has of the settings of the brand; missing before its first run. */
   inLake?: SettingsInLake | undefined;
   /** The columns of its table; missing if the schema is damaged. */
   columns?: readonly Column[] | undefined;
-  /** The columns that records have added to its table. */
   newColumns?: NewColumns | undefined;
   /** By month; only the months that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
@@ -51,24 +49,20 @@ export interface DamagedDocument {
   message: string;
 }
 
-/** A day of a table. */
 interface TableDay {
   brand: string;
   report: ReportDefinition;
   day: string;
 }
 
-/** The committed state of one day. */
 export interface CommittedDay extends TableDay {
   committed: Committed;
 }
 
-/** A day with everything that its ledger contains about it. */
 export interface DayOfLedger extends TableDay {
   entry: DayEntry;
 }
 
-/** The months that have a ledger. */
 export interface LedgerMonths {
   brand: string;
   report: ReportDefinition;
@@ -161,7 +155,7 @@ export async function readWantedLedgers(
     await Promise.all(
       tables.map(async (report) => {
         const schema = await undamaged(readSchema(store, report));
-        return [report, { columns: schema?.columns, newColumns: schema && newColumnsOf(schema) }] as const;
+        return [report, schema && { columns: schema.columns, newColumns: newColumnsOf(schema) }] as const;
       }),
     ),
   );
@@ -194,8 +188,7 @@ export async function readWantedLedgers(
       return {
         ...of,
         inLake: settings.get(brand),
-        columns: stored.get(report)?.columns,
-        newColumns: stored.get(report)?.newColumns,
+        ...stored.get(report),
         // The ledgers show whether the report has ever returned a record.
         state: damaged.length > 0 ? { ...state, hasReturnedRecords: hasRows(readable) } : state,
         ledgers: new Map(readable.map((ledger) => [ledger.month, ledger])),
@@ -238,7 +231,6 @@ export function readSchema(store: ObjectStore, report: ReportDefinition): Promis
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
 
-/** All days of the ledgers, in order. */
 export function daysOfLedgers(reports: readonly ReportLedgers[]): DayOfLedger[] {
   return reports.flatMap(({ brand, report, ledgers }) =>
     [...ledgers.values()]
@@ -248,33 +240,25 @@ export function daysOfLedgers(reports: readonly ReportLedgers[]): DayOfLedger[] 
   );
 }
 
-/** The days that have a snapshot, in order. */
 export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[] {
   return daysOfLedgers(reports).flatMap(({ entry: { committed }, ...day }) =>
     committed ? [{ ...day, committed }] : [],
   );
 }
 
-/** The key of a snapshot's Parquet object. */
 export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string): string {
   return versionKey(report.table, brand, day, snapshot);
 }
 
-/**
- * By table of the report (`dayTables`): the id of a committed day's object. A version that an older program wrote has
- * no object in the lifecycle table.
- */
+/** By table of the report (`dayTables`): the id of a committed day's object. */
 export function snapshotsByTable(
   { table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>,
   objects: DayObjects,
 ): [table: string, snapshot: string][] {
-  const { snapshot } = objects.lifecycle ?? {};
-  const ofLifecycle =
-    lifecycle && snapshot !== undefined ? [[lifecycle.table, snapshot] as [string, string]] : [];
-  return [[table, objects.snapshot], ...ofLifecycle];
+  const own: [string, string] = [table, objects.snapshot];
+  return lifecycle && objects.lifecycle ? [own, [lifecycle.table, objects.lifecycle.snapshot]] : [own];
 }
 
-/** The key of a committed day's Parquet object. */
 export function committedSnapshotKey({ committed, ...day }: CommittedDay): string {
   return snapshotKeyOf(day, committed.snapshot);
 }

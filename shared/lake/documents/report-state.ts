@@ -49,14 +49,12 @@ const month = storedObject(() => ({
  * that stopped.
  */
 const lastRun = storedObject(() => ({
-  /** When it ended (wall clock). */
   at: storedTime,
   /** When the first of the consecutive runs with this result ended. */
   since: storedTime,
   /** When the last complete run ended; missing before the first complete run. */
   completeAt: z.optional(storedTime),
   status: z.enum(STATUSES),
-  /** The error of a run that failed. */
   kind: z.optional(z.enum(ERROR_KINDS)),
   code: z.optional(z.string()),
   message: z.optional(z.string()),
@@ -110,14 +108,9 @@ const state = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** What runs of a report of a brand leave to later runs and to the watcher. */
 export type ReportState = z.infer<typeof state>;
 
-/**
- * Reads a stored report state; `undefined` gives the state of a report that no run has read yet. Leaves out a last run
- * that is later than the clocks: it would hide for weeks that no other run has ended since.
- * @param clocks missing: times are returned as they are stored
- */
+/** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
 export function parseReportState(key: string, clocks = NO_CLOCKS) {
   return (stored: Json | undefined): ReportState => {
     if (stored === undefined)
@@ -147,13 +140,11 @@ export function withErased(
   return { ...state, months: Object.fromEntries(months), erased: ranges };
 }
 
-/** How a run ended, as the report state keeps it. */
 export type LastRun = z.infer<typeof lastRun>;
 
 /** How often an idle run updates `lastRun`: less often than it runs, because each update is a write. */
 export const LAST_RUN_RENEWED_MS = 3 * HOUR_MS;
 
-/** The report state with how a run ended. */
 export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since' | 'completeAt'>): ReportState {
   const { lastRun: before } = state;
   const isAlike = before?.status === ended.status && before.kind === ended.kind;
@@ -170,7 +161,6 @@ export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 's
 
 const DIRTY_MS = HOUR_MS;
 
-/** The entry of a month in the report state. */
 export type KnownMonth = ReportState['months'][string];
 
 /**
@@ -191,7 +181,6 @@ export function mayBeDue(
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
 }
 
-/** Whether the upstream month has the content that was examined. */
 function isExamined({ upstream: examined }: KnownMonth, upstream: KnownMonth | undefined): boolean {
   return examined !== undefined && !upstream?.dirty && upstream?.content === examined;
 }
@@ -213,7 +202,6 @@ export function monthsWithDays({ months }: ReportState): string[] {
   );
 }
 
-/** The entries of months in the report state before their ledgers were read. */
 export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
 
 /** Marks months as dirty before the run claims a day in them. */
@@ -238,10 +226,7 @@ export function markMonthsDirty(
   return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
 }
 
-/**
- * Whether no other run works in the month or has worked in it since the state was read. A run that ended is visible
- * by its due time.
- */
+/** Whether no other run works in the month or has worked in it since the state was read; due times show runs that ended. */
 function isUntouched(state: ReportState, month: string, run: string, seen: SeenMonths): boolean {
   const known = state.months[month];
   if (!known?.dirty) return isDeepStrictEqual(known, seen.get(month));
@@ -249,7 +234,6 @@ function isUntouched(state: ReportState, month: string, run: string, seen: SeenM
   return mark?.by === run && !mark.shared && others.length === 0 && known.nextDue === null;
 }
 
-/** What a run has found out about a month. */
 export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
   /** When a day of the month is next due, in milliseconds; `null` if all its days are settled. */
   dueMs: number | null;
@@ -265,7 +249,6 @@ export function recordMonths(
   policy: string,
   run: { id: string; wallMs: number; nowMs: number; seen: SeenMonths },
 ): ReportState {
-  /** The marks of the other runs that may still be at work. */
   const othersIn = (known: KnownMonth | undefined) =>
     (known?.dirty ?? []).filter(({ by, at }) => by !== run.id && isWithin(DIRTY_MS, at, run.wallMs));
   const kept = Object.entries(state.months).filter(

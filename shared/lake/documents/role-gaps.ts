@@ -16,17 +16,14 @@ import { type Committed, hasRows } from './ledger.ts';
 import { rolesOf } from './brand-settings.ts';
 import type { ReportLedgers } from './read.ts';
 
-/** A role without a field that views use. */
 export interface RoleGap {
   brand: string;
   report: string;
   table: string;
   role: Role;
-  /** The names of the views. */
   views: readonly string[];
   /** The columns with values that could have the role by their names, the likeliest first. */
   candidates: readonly string[];
-  /** Why the role has no field. */
   evidence: string;
   /** The settings line that decides, with its place. */
   setting: string;

@@ -36,7 +36,6 @@ export interface UnreadableAmounts {
   isRead: boolean;
 }
 
-/** The unreadable amounts of a day, by the current roles. */
 export function unreadableAmounts(
   { values }: Pick<Committed, 'values'>,
   { columns = [], roles = {} }: { columns?: readonly Column[] | undefined; roles?: ChosenFields | undefined },

@@ -54,10 +54,8 @@ const record = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** What the watcher has seen and reported. */
 export type WatchRecord = z.infer<typeof record>;
 
-/** Reads a stored record; `undefined` gives the record of a watcher that has never run. */
 export function parseWatchRecord(key: string) {
   return (stored: Json | undefined): WatchRecord =>
     stored === undefined

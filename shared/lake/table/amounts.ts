@@ -36,7 +36,6 @@ import {
 
 /** The sums of a day by currency, as texts with all their places, and the fields that were summed. */
 export interface Totals {
-  /** By role. */
   fields: Record<string, string[]>;
   /** The key is empty for rows without a currency. */
   byCurrency: Record<string, Record<string, string>>;
@@ -74,11 +73,9 @@ export class Amounts {
   /** By role: its fields, and the places of these. */
   readonly #fields: Totals['fields'];
   readonly #places: ReadonlyMap<string, readonly RoleColumn[]>;
-  /** The keys of the places of amounts. */
   readonly #ofRoles: ReadonlySet<string>;
   /** By column: the places that are read as amounts, also if only a later setting may name them. */
   readonly #read: ReadonlyMap<string, readonly RoleColumn[]>;
-  /** By currency and role. */
   readonly #sums = new Map<string, Map<string, Sum>>();
   readonly #unreadable = new Map<string, Unreadable>();
   #hasTotals: boolean;
@@ -260,11 +257,6 @@ export function readColumn(
 ): ReadColumn {
   const codes = coded.codes.slice(0, rows);
   if (type === AMOUNT && 'units' in coded) return { codes, units: coded.units.slice() };
-  if (type === AMOUNT && 'values' in coded)
-    return {
-      codes,
-      values: coded.values.map((value) => (typeof value === 'bigint' ? bounded(value) : undefined)),
-    };
   const read = (text: string) => readValue(path.length > 0 ? jsonAt(text, path) : text);
   return {
     codes,
@@ -280,7 +272,6 @@ export function readRescuedColumn(rows: number, coded: CodedColumn, column: Colu
 
 type Rescued = Readonly<Record<string, Json>> | undefined;
 
-/** By code: the fields in `_rescued`. */
 function rescuedIn(coded: CodedColumn): Rescued[] {
   return Array.from({ length: countOf(coded) }, (_, code) => {
     const text = beginningOfCode(coded, code, Number.POSITIVE_INFINITY);
@@ -307,7 +298,6 @@ export function readValue(value: Json | undefined): Read {
   return withoutSpaces(text) === '' ? undefined : amountOf(text);
 }
 
-/** The key of a place in the ledger: the column and the path. */
 export function keyOf({ column, path }: RoleColumn): string {
   return [column.name, ...path].join('.');
 }

@@ -120,7 +120,6 @@ export class ColumnFacts {
   }
 }
 
-/** The type of amounts in views. */
 export const AMOUNT = 'decimal(38,9)';
 
 /** @returns whether some row has a value */
@@ -150,13 +149,11 @@ export function fullest(filled: Record<string, number>): Record<string, number> 
   return Object.fromEntries(columns.sort(([, a], [, b]) => b - a).slice(0, MAX_FILLED));
 }
 
-/** A running sum. */
 export interface Sum {
   add(value: Value, times: number): void;
   text(): string;
 }
 
-/** A sum of values of this type. */
 export function createSum(type: ColumnType): Sum {
   return type === 'double' ? sumOfDoubles() : sumOfUnits(type);
 }
@@ -238,7 +235,6 @@ function isShort(value: Value | undefined): boolean {
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value));
 }
 
-/** The value of each code. */
 export function valuesOf(column: CodedColumn): (Value | undefined)[] {
   return Array.from({ length: countOf(column) }, (_, code) => valueOfCode(column, code));
 }
@@ -278,7 +274,6 @@ export function combined(
   return { codes, firstRows };
 }
 
-/** The number of codes in a column. */
 export function countOf(column: CodedColumn): number {
   return ('texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values).length;
 }
