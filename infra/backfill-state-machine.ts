@@ -78,13 +78,13 @@ export class BackfillStateMachine extends Construct {
   private definition(sync: PipelineFunction, brandsAtOnce: number): IChainable {
     const begin = new Pass(this, 'Begin', { parameters: { event: JsonPath.objectAt('$') } });
     const readAll = this.run('ReadAllOnce', sync, { brands: JsonPath.listAt('$.Payload.brands[*].brand') });
-    const brand = JsonPath.stringToJson(
-      JsonPath.format('\\{"brand":"{}"\\}', JsonPath.stringAt('$$.Map.Item.Value')),
-    );
     const repeat = new DistributedMap(this, 'RepeatBrands', {
       label: MAP_LABEL,
       itemsPath: '$.result.brands',
-      itemSelector: { event: JsonPath.jsonMerge(JsonPath.objectAt('$$.Execution.Input'), brand), stalled: 0 },
+      itemSelector: {
+        event: JsonPath.objectAt('$$.Execution.Input'),
+        own: { brand: JsonPath.stringAt('$$.Map.Item.Value') },
+      },
       maxConcurrency: brandsAtOnce,
     }).itemProcessor(this.repeatBrand(sync));
     const conclude = new Pass(this, 'Conclude', {
@@ -139,7 +139,10 @@ export class BackfillStateMachine extends Construct {
       .when(Condition.numberGreaterThanEquals('$.stalled', MAX_STALLED_RUNS), failed)
       .when(isNext('again'), count.next(run))
       .otherwise(wait.next(count));
-    return run.next(choice);
+    const first = new Pass(this, 'NameBrand', {
+      parameters: { event: JsonPath.jsonMerge(event, JsonPath.objectAt('$.own')), stalled: 0 },
+    });
+    return first.next(run).next(choice);
   }
 
   /** Runs `sync` with the event. @param result the parts of its result that the execution keeps */
