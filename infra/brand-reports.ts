@@ -1,5 +1,5 @@
 /*
- * Builds the whole deployment as a construct, for the stack of this repository (pipeline-stack.ts) and for other
+ * Builds the whole deployment as a construct, for the stack of this repository (app.ts) and for other
  * people's apps:
  * - One function reads all reports of all brands (sync-function.ts) and writes the lake (lake.ts) and the catalog
  * (catalog.ts). A state machine repeats it for backfills.
@@ -100,7 +100,7 @@ export class BrandReports extends Construct {
     const enabled = Object.values(reports).filter(({ name }) =>
       Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
     );
-    const sync = new SyncFunction(this, 'Sync', { ...common, reports: enabled });
+    const sync = new SyncFunction(this, 'Sync', common);
     const backfill = new BackfillStateMachine(this, 'Backfill', { deployment, sync });
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
     const watch = new WatchFunction(this, 'Watch', { ...common, topic });

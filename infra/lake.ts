@@ -10,41 +10,27 @@ import { Construct } from 'constructs';
 import { BrandReportsError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
-  SETTINGS_OF_BRANDS,
   CATALOG_STAMP_KEY,
   CHANGES_PREFIX,
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
-  FORMAT_KEY,
   ICEBERG_PREFIX,
   CLOSES_PREFIX,
   LEDGERS_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   RATES_PREFIX,
+  RAW_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
   brandClosesPrefix,
   brandPartitions,
   brandResultsPrefix,
-  changesPrefix,
-  icebergMetadataPrefix,
-  monthPartition,
   partitionPrefix,
-  reportLedgersPrefix,
-  reportRawPrefix,
-  schemaKey,
   tablePrefix,
 } from '../shared/lake/paths.ts';
-import type { Partition } from '../shared/ports.ts';
-import {
-  type ReportDefinition,
-  type ReportRegistry,
-  dayTables,
-  reportsBeside,
-  reportsReadBy,
-} from '../shared/reports/definition.ts';
+import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
 import { type Conditions, type Grantee, allow, grantKey } from './grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
 import { output } from './output.ts';
@@ -77,6 +63,7 @@ export class Lake extends Construct {
   /** Whether the bucket and all its objects outlive the stack. */
   private readonly keepsObjects: boolean;
   private readonly reports: ReportRegistry;
+  private readonly ledgerTables = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
 
   constructor(scope: Construct, id: string, { reports, deployment, bucket }: LakeProps) {
     super(scope, id);
@@ -105,50 +92,17 @@ export class Lake extends Construct {
     );
   }
 
-  /**
-   * Lets runs of these reports write their own prefixes and the rates of the brands. They may read the prefixes of
-   * reports that they look up or compare, and the columns of tables that share a view with theirs.
-   */
-  grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
-    const snapshots = reports.flatMap(dayTables).map((table) => `${tablePrefix(table)}*`);
-    // A role of several reports gets these tables as a whole: listed one by one, they would exceed the size of a
-    // policy.
-    const partsOf = (table: string, partition: (report: string) => Partition) =>
-      reports.length > 1
-        ? [`${tablePrefix(table)}*`]
-        : reports.map(({ name }) => `${partitionPrefix(table, partition(name))}*`);
-    const made = LEDGER_TABLES.flatMap((table) => partsOf(table, (name) => monthPartition('*', name)));
-    // The objects in `changes/` and the table `changes` have the same content.
-    const changes =
-      reports.length > 1 ? [`${CHANGES_PREFIX}*`] : reports.map(({ name }) => `${changesPrefix('*', name)}*`);
-    const changesMade = partsOf(CHANGES_TABLE, (name) => monthPartition('*', name));
-    const raw = reports.map(({ name }) => `${reportRawPrefix(name)}*`);
-    const ledgers = reports.map(({ name }) => `${reportLedgersPrefix(name)}*`);
-    const schemas =
-      reports.length > 1
-        ? [`${SCHEMAS_PREFIX}*`]
-        : [...reports.map(({ table }) => schemaKey(table)), `${SETTINGS_OF_BRANDS}*`];
-    const others = [...new Set(reports.flatMap(reportsReadBy))].flatMap((name) => {
-      const other = this.reports[name];
-      return other && !reports.includes(other)
-        ? [`${tablePrefix(other.table)}*`, `${reportLedgersPrefix(other.name)}*`]
-        : [];
-    });
-    this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, ...changes]);
-    this.grant(grantee, UPLOAD, changesMade);
+  /** Lets runs write everything but the closes and the documents of the watcher. */
+  grantSync(grantee: Grantee): void {
+    const tables = Object.values(this.reports).flatMap(dayTables);
+    const snapshots = tables.map((table) => `${tablePrefix(table)}*`);
+    this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, `${CHANGES_PREFIX}*`]);
+    this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
     // These tables follow from the ledgers: a function that writes them never reads them.
-    this.grant(grantee, ['s3:PutObject', ...DELETE], made);
-    const iceberg = reports.map(({ table }) => `${icebergMetadataPrefix(table)}*`);
-    this.grant(grantee, [...CHANGE, ...DELETE], [...raw, ...iceberg]);
-    this.grant(grantee, CHANGE, [...ledgers, ...schemas, FORMAT_KEY, `${RATES_PREFIX}*`]);
-    const beside = reports
-      .flatMap((report) => reportsBeside(this.reports, report))
-      .filter((report) => !reports.includes(report));
-    this.grant(grantee, READ, [
-      `${CLOSES_PREFIX}*`,
-      ...others,
-      ...[...new Set(beside)].flatMap(({ table }) => [schemaKey(table)]),
-    ]);
+    this.grant(grantee, ['s3:PutObject', ...DELETE], this.ledgerTables);
+    this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${RATES_PREFIX}*`]);
+    this.grant(grantee, READ, [`${CLOSES_PREFIX}*`]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
@@ -164,8 +118,7 @@ export class Lake extends Construct {
       ...[WATCH_KEY, CATALOG_STAMP_KEY],
     ]);
     this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
-    const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
-    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...made]);
+    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...this.ledgerTables]);
     this.grantList(grantee);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }

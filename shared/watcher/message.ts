@@ -1,15 +1,8 @@
 import type { Message } from '../ports.ts';
+import type { Controls } from '../status/remedies.ts';
 import type { Change } from './news.ts';
 import { reportedTogether } from './open-findings.ts';
 import type { OpenProblem } from './open-problems.ts';
-
-/** How a reader of a message starts an action, in plain text. */
-export interface TextControls {
-  /** How to read the due days. */
-  sync(report: string, brand: string): string;
-  /** How to test the connection. */
-  check(report: string, brand: string): string;
-}
 
 /** The parts of a message besides the problems. */
 export interface MessageOptions {
@@ -18,7 +11,7 @@ export interface MessageOptions {
   /** The address of the page with all days. */
   page: string;
   nowMs: number;
-  controls: TextControls;
+  controls: Controls<string>;
 }
 
 /** A message describes at most so many problems; the page shows all. */
@@ -88,7 +81,7 @@ function section(title: string, problems: readonly OpenProblem[], { controls }: 
       `- ${brand} ${report}: ${foreign(what)}`,
       `  since ${timeText(sinceMs)}`,
       `  Why: ${foreign(why)}`,
-      `  What to do: ${start ? `${sentence}: ${controls[start](report, brand)}` : `${sentence}.`}`,
+      `  What to do: ${start ? `${sentence}: ${controls[start]([report], brand)}` : `${sentence}.`}`,
     ]),
     ...andMore(problems.length),
   ];
