@@ -120,11 +120,11 @@ export class BackfillStateMachine extends Construct {
       return end;
     };
     const failed = ended('BrandIncomplete', 'incomplete');
-    const { next, progress } = {
+    const result = {
       next: JsonPath.stringAt('$.Payload.next'),
       progress: JsonPath.objectAt('$.Payload.progress'),
     };
-    const run = this.run('ReadBrand', sync, { next, progress }).addCatch(failed, { resultPath: '$.crash' });
+    const run = this.run('ReadBrand', sync, result).addCatch(failed, { resultPath: '$.crash' });
     const event = JsonPath.objectAt('$.event');
     const reset = new Pass(this, 'Reset', { parameters: { event, stalled: 0 } });
     const count = new Pass(this, 'Count', {

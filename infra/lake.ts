@@ -1,8 +1,6 @@
 /*
- * Builds the lake's bucket and grants access to it. The bucket outlives the stack, because otherwise `cdk destroy`
- * would delete years of reports (lake-bucket.ts); a later stack may use it again. Every principal gets only the prefixes
- * that it needs: the watcher the ledgers, analysts the snapshots. All prefixes are in
- * shared/lake/paths.ts. I3: no rule expires snapshots by age, so that no running query loses its files.
+ * The lake's bucket and the access to it. Every principal gets only the prefixes that it needs (shared/lake/paths.ts).
+ * I3: no rule expires snapshots by age, so that no running query loses its files.
  */
 import { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
@@ -103,7 +101,7 @@ export class Lake extends Construct {
     this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${RATES_PREFIX}*`]);
     this.grant(grantee, READ, [`${CLOSES_PREFIX}*`]);
-    this.grantList(grantee);
+    this.grantBucket(grantee, ['s3:ListBucket']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -119,7 +117,7 @@ export class Lake extends Construct {
     ]);
     this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...this.ledgerTables]);
-    this.grantList(grantee);
+    this.grantBucket(grantee, ['s3:ListBucket']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -162,7 +160,6 @@ export class Lake extends Construct {
   }
 
   private grant(grantee: Grantee, actions: string[], prefixes: readonly string[]): void {
-    if (prefixes.length === 0) return;
     // A bucket that the stack empties is emptied after the last writer lost access, including runs in progress.
     if (!this.keepsObjects) grantee.node.addDependency(this.bucket);
     // The names of objects are unknown beforehand: a prefix is the narrowest resource.
@@ -175,13 +172,9 @@ export class Lake extends Construct {
   }
 
   /**
-   * Lists without a condition on the prefix, because S3 would otherwise answer 403 instead of 404 for a missing key.
+   * Grants actions that AWS allows only on whole buckets. Without a condition on the prefix, because S3 would otherwise
+   * answer 403 instead of 404 for a missing key.
    */
-  private grantList(grantee: Grantee): void {
-    this.grantBucket(grantee, ['s3:ListBucket']);
-  }
-
-  /** Grants actions that AWS allows only on whole buckets. */
   private grantBucket(grantee: Grantee, actions: string[], conditions?: Conditions): void {
     allow(grantee, actions, [this.bucket.bucketArn], conditions);
   }
