@@ -8,7 +8,7 @@ import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
 import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
 import { tuneHeap } from '../shared/adapters/heap.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
-import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from '../shared/errors.ts';
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { reports } from '../shared/reports/index.ts';
 import { SETTINGS_FILE, settingsOfText } from '../shared/settings/settings-file.ts';
@@ -43,8 +43,7 @@ export function serviceAccess(settings: Settings) {
 export function environment(name: string): string {
   const value = process.env[name];
   if (value) return value;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'environment',
     `The environment variable ${name} is not set. The stack sets it: deploy again.`,
   );

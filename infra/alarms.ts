@@ -108,7 +108,7 @@ function filledIn(text: string, values: Readonly<Record<string, string>>): strin
   return text.replace(/<(\w+)>/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
-export interface AlarmsProps extends Omit<ObservedStack, 'problems'> {
+interface AlarmsProps extends Omit<ObservedStack, 'problems'> {
   deployment: DeploymentSettings;
   /** The topic that every alarm notifies. */
   topic: ITopic;

@@ -1,8 +1,7 @@
 /*
  * A state machine repeats the function `sync` until each brand is complete. Without it, years of history would take days
- * of scheduled runs. The input of an execution is an event of `sync`, which reads all brands once and lists them; then
- * each brand is read by itself. A brand that cannot be completed does not stop the others; the execution then fails at its
- * end and names it.
+ * of scheduled runs. A brand that cannot be completed does not stop the others; the execution then fails at its end and
+ * names it.
  */
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -40,18 +39,13 @@ export const MAP_LABEL = 'Brands';
 /** A brand fails after so many consecutive runs that read no day to its end. */
 const MAX_STALLED_RUNS = 60;
 
-export interface BackfillProps {
-  deployment: DeploymentSettings;
-  /** The function that it repeats. */
-  sync: PipelineFunction;
-}
-
 /** The state machine of the backfill. */
 export class BackfillStateMachine extends Construct {
   readonly stateMachine: StateMachine;
   readonly logGroup: ILogGroup;
 
-  constructor(scope: Construct, id: string, { deployment, sync }: BackfillProps) {
+  /** @param sync the function that it repeats */
+  constructor(scope: Construct, id: string, deployment: DeploymentSettings, sync: PipelineFunction) {
     super(scope, id);
     const { logRetentionDays, lakeKeyArn } = deployment;
     const stateMachineName = `${instanceName(this)}-backfill`;

@@ -93,7 +93,7 @@ export class BrandReports extends Construct {
       Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
     );
     const sync = new SyncFunction(this, 'Sync', common);
-    const backfill = new BackfillStateMachine(this, 'Backfill', { deployment, sync });
+    const backfill = new BackfillStateMachine(this, 'Backfill', deployment, sync);
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
     const watch = new WatchFunction(this, 'Watch', { ...common, topic });
     new Alarms(this, 'Alarms', {

@@ -3,7 +3,7 @@ import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
-import { BrandReportsError } from '../shared/errors.ts';
+import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -92,8 +92,12 @@ export class Catalog extends Construct {
     const views = reports.flatMap((report) => report.views.map(({ name }) => name));
     this.grant(grantee, this.databaseName, DEFINE, [...tables, ...views]);
     this.grant(grantee, this.databaseName, PUBLISH, tables);
-    const inIceberg = reports.map(({ table }) => table);
-    this.grant(grantee, this.icebergName, DEFINE, inIceberg);
+    this.grant(
+      grantee,
+      this.icebergName,
+      DEFINE,
+      reports.map(({ table }) => table),
+    );
   }
 
   /** Lets the watcher bring all tables, views and partitions up to date. */
@@ -162,8 +166,7 @@ function ownName(scope: Construct): string {
 }
 
 function adoptsOwn(name: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'adopts_own',
     `the prop database of BrandReports is "${name}", which is the database that this stack creates: adopting it would delete it. Leave database out, or name another database.`,
   );

@@ -5,7 +5,7 @@
 import { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
   CATALOG_STAMP_KEY,
@@ -58,8 +58,7 @@ export class Lake extends Construct {
   readonly queryResultsUrl: string;
   /** The customer-managed key of the bucket, if it has one. */
   private readonly keyArn: string | undefined;
-  /** Whether the bucket and all its objects outlive the stack. */
-  private readonly keepsObjects: boolean;
+  private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
   private readonly ledgerTables = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
 
@@ -68,7 +67,7 @@ export class Lake extends Construct {
     const { keepLake, lakeKeyArn } = deployment;
     this.reports = reports;
     this.keyArn = lakeKeyArn ?? bucket?.encryptionKey?.keyArn;
-    this.keepsObjects = keepLake;
+    this.keepLake = keepLake;
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
     if (bucket) this.refuseShared(bucket.bucketName);
     this.url = `s3://${this.bucket.bucketName}`;
@@ -83,8 +82,7 @@ export class Lake extends Construct {
       .findAll()
       .find((each) => each !== this && each instanceof Lake && each.bucket.bucketName === name);
     if (!other) return;
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'shared_bucket',
       `${this.node.path} has the bucket of ${other.node.path}: a bucket contains the lake of one deployment. Name another bucket, or deploy all brands as one.`,
     );
@@ -161,7 +159,7 @@ export class Lake extends Construct {
 
   private grant(grantee: Grantee, actions: string[], prefixes: readonly string[]): void {
     // A bucket that the stack empties is emptied after the last writer lost access, including runs in progress.
-    if (!this.keepsObjects) grantee.node.addDependency(this.bucket);
+    if (!this.keepLake) grantee.node.addDependency(this.bucket);
     // The names of objects are unknown beforehand: a prefix is the narrowest resource.
     const objects = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
     allow(grantee, actions, objects);

@@ -70,12 +70,10 @@ export class PipelineFunction extends Construct implements IGrantable {
   readonly role: Role;
   readonly logGroup: ILogGroup;
   readonly grantPrincipal: IPrincipal;
-  /** The function's name in AWS, which starts with the stack's name. */
-  readonly name: string;
 
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
-    this.name = `${instanceName(this)}-${props.name}`;
+    const functionName = `${instanceName(this)}-${props.name}`;
     const { settings, network, lake, catalog, bus, reservedConcurrency } = props;
     const { logRetentionDays, lakeKeyArn, schedules: enabled } = settings.deployment;
     // No fixed name: a group left over from a deleted stack would block the next deployment.
@@ -87,7 +85,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.grantPrincipal = this.role;
     this.function = new LambdaFunction(this, 'Function', {
-      functionName: this.name,
+      functionName,
       description: props.description,
       ...network,
       code: functionCode(props.name, settingsText(settings)),
@@ -119,11 +117,11 @@ export class PipelineFunction extends Construct implements IGrantable {
       grantNetwork(this.role, subnets, this.function.connections.securityGroups);
     }
     output(this, `${props.name.replace(/^./, (first) => first.toUpperCase())}Function`, {
-      value: consoleLink(this, 'lambda', testPage(this.name)),
+      value: consoleLink(this, 'lambda', testPage(functionName)),
       description: props.description,
     });
     new Schedule(this, 'Schedule', {
-      description: `Starts ${this.name}`,
+      description: `Starts ${functionName}`,
       schedule: ScheduleExpression.expression(props.schedule),
       enabled,
       target: new ScheduleTarget(this.function, props.undelivered),

@@ -1,5 +1,5 @@
 import type { Construct } from 'constructs';
-import { BrandReportsError } from '../shared/errors.ts';
+import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { allow, arnInStack, grantKey } from './grants.ts';
@@ -38,8 +38,7 @@ export class SyncFunction extends PipelineFunction {
 
 /** I9: the error does not contain the name, because somebody may have entered a credential instead. */
 function outsideOfPrefix(brand: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'secret_outside_prefix',
     `brands.${brand}.secretName does not begin with "${SECRETS_PREFIX}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${SECRETS_PREFIX}${brand}, or under another name with this prefix.`,
   );

@@ -7,17 +7,12 @@ import { instanceName } from './instance-name.ts';
 import { output } from './output.ts';
 import { PipelineFunction, type PipelineParts } from './pipeline-function.ts';
 
-export interface WatchFunctionProps extends PipelineParts {
-  /** The topic of the watcher's messages. */
-  topic: AlarmTopic;
-}
-
 /**
  * The watcher: every hour it checks whether anything is wrong, draws which days are in the lake, and brings the catalog
  * up to date.
  */
 export class WatchFunction extends PipelineFunction {
-  constructor(scope: Construct, id: string, props: WatchFunctionProps) {
+  constructor(scope: Construct, id: string, props: PipelineParts & { topic: AlarmTopic }) {
     const { lake, catalog, topic, bus } = props;
     super(scope, id, {
       ...props,
