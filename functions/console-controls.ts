@@ -1,23 +1,26 @@
 import { consoleUrl, testPage } from '../shared/adapters/aws/console-url.ts';
 import { html } from '../shared/status/html.ts';
 import type { Controls } from '../shared/status/remedies.ts';
-import type { TextControls } from '../shared/watcher/index.ts';
 
 /** How a reader of the status page and of the mail starts something: the page of `sync`, and the event to paste there. */
-export function consoleControls(region: string, stack: string): { page: Controls; text: TextControls } {
+export function consoleControls(
+  region: string,
+  stack: string,
+): {
+  page: Controls;
+  text: Controls<string>;
+} {
   const name = `${stack}-sync`;
   const url = consoleUrl(region, 'lambda', testPage(name));
   const inPage = (event: object) =>
     html`test <a href="${url}" target="_blank" rel="noopener">${name}</a> with the event <b>${JSON.stringify(event)}</b>`;
   const inText = (event: object) => `test ${name} with the event ${JSON.stringify(event)}\n  ${url}`;
+  return { page: controlsBy(inPage), text: controlsBy(inText) };
+}
+
+function controlsBy<Text>(start: (event: object) => Text): Controls<Text> {
   return {
-    page: {
-      sync: (_reports, brand) => inPage({ brand }),
-      check: (_reports, brand) => inPage({ brand, check: true }),
-    },
-    text: {
-      sync: (_report, brand) => inText({ brand }),
-      check: (_report, brand) => inText({ brand, check: true }),
-    },
+    sync: (_reports, brand) => start({ brand }),
+    check: (_reports, brand) => start({ brand, check: true }),
   };
 }

@@ -8,7 +8,7 @@ import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
 import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
 import { tuneHeap } from '../shared/adapters/heap.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
-import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from '../shared/errors.ts';
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { reports } from '../shared/reports/index.ts';
 import { SETTINGS_FILE, settingsOfText } from '../shared/settings/settings-file.ts';
@@ -17,13 +17,13 @@ import type { Settings } from '../shared/settings/settings.ts';
 /**
  * Creates what both functions need, from their environment variables and the settings beside their code. Handlers call
  * it at import, so that warm starts reuse its clients.
- * @throws BrandReportsError `config` if a variable or the settings are missing or wrong
+ * @throws BrandReportsError `config` if a variable is missing
  */
 export function createFunctionContext() {
   tuneHeap();
   const [url, owner] = [environment('LAKE_URL'), environment('LAKE_OWNER')];
   return {
-    settings: deployedSettings(),
+    settings: settingsOfText(readFileSync(join(environment('LAMBDA_TASK_ROOT'), SETTINGS_FILE), 'utf8')),
     reports,
     lake: openS3Lake(url, owner, environment('DATABASE'), environment('PROGRAM_VERSION')),
     events: eventBus(environment('EVENT_BUS_ARN'), url, owner),
@@ -40,30 +40,10 @@ export function serviceAccess(settings: Settings) {
   return { credentials: secretsOf(settings, { needsBaseUrl: true, client }), send: sendRequest };
 }
 
-function deployedSettings(): Settings {
-  const path = join(environment('LAMBDA_TASK_ROOT'), SETTINGS_FILE);
-  const settings = settingsOfText(textOf(path));
-  if (settings) return settings;
-  throw new BrandReportsError(
-    'config',
-    'deployed_settings',
-    `${path} does not exist or contains no settings. The deployment puts it beside the function's code: deploy again.`,
-  );
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
 export function environment(name: string): string {
   const value = process.env[name];
   if (value) return value;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'environment',
     `The environment variable ${name} is not set. The stack sets it: deploy again.`,
   );

@@ -37,8 +37,7 @@ function syncSchema(enabled: Enabled, reports: ReportRegistry) {
     check: z.optional(bool()),
     rebuild: z.optional(z.never()),
   }).check(({ value, issues }) => {
-    refuseBackwards(value, issues);
-    refuseDisabled(value, enabled, issues);
+    refuseContradictions(value, enabled, issues);
     const { acceptFewer, from, to } = value;
     const message = 'true only together with "from" or "to"';
     if (acceptFewer && from === undefined && to === undefined)
@@ -54,10 +53,7 @@ function rebuildSchema(enabled: Enabled, reports: ReportRegistry) {
     reports: z.optional(reportsSchema(enabled, reports)),
     from: day(),
     to: day(),
-  }).check(({ value, issues }) => {
-    refuseBackwards(value, issues);
-    refuseDisabled(value, enabled, issues);
-  });
+  }).check(({ value, issues }) => refuseContradictions(value, enabled, issues));
 }
 
 function day() {
@@ -76,23 +72,23 @@ function reportsSchema(enabled: Enabled, reports: ReportRegistry) {
   );
 }
 
-/** Refuses reports that the brand has not enabled: a run of nothing would look complete. */
-function refuseDisabled(
-  { brand, reports }: { brand?: string | undefined; reports?: readonly string[] | undefined },
+interface Scope {
+  brand?: string | undefined;
+  reports?: readonly string[] | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** Refuses reports that the brand has not enabled, because a run of nothing would look complete, and ranges backwards. */
+function refuseContradictions(
+  { brand, reports = [], from, to }: Scope,
   enabled: Enabled,
   issues: z.core.$ZodRawIssue[],
 ): void {
-  if (brand === undefined || reports === undefined) return;
-  const own = enabled[brand] ?? [];
-  const message = own.join(', ');
+  const own = brand === undefined ? reports : (enabled[brand] ?? []);
   for (const [place, name] of reports.entries())
-    if (!own.includes(name)) issues.push({ code: 'custom', path: ['reports', place], input: name, message });
-}
-
-function refuseBackwards(
-  { from, to }: { from?: string | undefined; to?: string | undefined },
-  issues: z.core.$ZodRawIssue[],
-): void {
+    if (!own.includes(name))
+      issues.push({ code: 'custom', path: ['reports', place], input: name, message: own.join(', ') });
   if (from !== undefined && to !== undefined && from > to)
     issues.push({ code: 'custom', path: ['from'], input: from, message: `a day not after ${to}` });
 }

@@ -1,8 +1,7 @@
 /*
  * A state machine repeats the function `sync` until each brand is complete. Without it, years of history would take days
- * of scheduled runs. The input of an execution is an event of `sync`, which reads all brands once and lists them; then
- * each brand is read by itself. A brand that cannot be completed does not stop the others; the execution then fails at its
- * end and names it.
+ * of scheduled runs. A brand that cannot be completed does not stop the others; the execution then fails at its end and
+ * names it.
  */
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -40,18 +39,13 @@ export const MAP_LABEL = 'Brands';
 /** A brand fails after so many consecutive runs that read no day to its end. */
 const MAX_STALLED_RUNS = 60;
 
-export interface BackfillProps {
-  deployment: DeploymentSettings;
-  /** The function that it repeats. */
-  sync: PipelineFunction;
-}
-
 /** The state machine of the backfill. */
 export class BackfillStateMachine extends Construct {
   readonly stateMachine: StateMachine;
   readonly logGroup: ILogGroup;
 
-  constructor(scope: Construct, id: string, { deployment, sync }: BackfillProps) {
+  /** @param sync the function that it repeats */
+  constructor(scope: Construct, id: string, deployment: DeploymentSettings, sync: PipelineFunction) {
     super(scope, id);
     const { logRetentionDays, lakeKeyArn } = deployment;
     const stateMachineName = `${instanceName(this)}-backfill`;
@@ -120,11 +114,11 @@ export class BackfillStateMachine extends Construct {
       return end;
     };
     const failed = ended('BrandIncomplete', 'incomplete');
-    const { next, progress } = {
+    const result = {
       next: JsonPath.stringAt('$.Payload.next'),
       progress: JsonPath.objectAt('$.Payload.progress'),
     };
-    const run = this.run('ReadBrand', sync, { next, progress }).addCatch(failed, { resultPath: '$.crash' });
+    const run = this.run('ReadBrand', sync, result).addCatch(failed, { resultPath: '$.crash' });
     const event = JsonPath.objectAt('$.event');
     const reset = new Pass(this, 'Reset', { parameters: { event, stalled: 0 } });
     const count = new Pass(this, 'Count', {

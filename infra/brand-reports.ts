@@ -1,15 +1,7 @@
 /*
- * Builds the whole deployment as a construct, for the stack of this repository (pipeline-stack.ts) and for other
- * people's apps:
- * - One function reads all reports of all brands (sync-function.ts) and writes the lake (lake.ts) and the catalog
- * (catalog.ts). A state machine repeats it for backfills.
- * - Another function (watch-function.ts) checks all days, draws the status page, and brings the catalog up to date.
- * - Events that fail end up in two queues. The watcher and a few alarms (alarms.ts) send problems to one topic
- * (alarm-topic.ts). Other people's programs receive events (event-bus.ts).
- * - Analysts get a workgroup and a policy (analysts.ts), people of one brand their own (brand-access.ts), and operators
- * a policy (operators.ts).
- * - I9: the construct names secrets, but neither creates nor reads them, so the template contains no credential.
- * - The public types use only types of CDK, because an app gets the types of this file alone.
+ * The whole deployment as a construct, for the stack of this repository (app.ts) and for other people's apps. I9: it
+ * names secrets, but neither creates nor reads them, so the template contains no credential. Its public types use only
+ * types of CDK, because an app gets the types of this file alone.
  */
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
@@ -100,8 +92,8 @@ export class BrandReports extends Construct {
     const enabled = Object.values(reports).filter(({ name }) =>
       Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
     );
-    const sync = new SyncFunction(this, 'Sync', { ...common, reports: enabled });
-    const backfill = new BackfillStateMachine(this, 'Backfill', { deployment, sync });
+    const sync = new SyncFunction(this, 'Sync', common);
+    const backfill = new BackfillStateMachine(this, 'Backfill', deployment, sync);
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
     const watch = new WatchFunction(this, 'Watch', { ...common, topic });
     new Alarms(this, 'Alarms', {

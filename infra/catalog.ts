@@ -3,14 +3,9 @@ import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
 import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
-import { BrandReportsError } from '../shared/errors.ts';
+import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
-import {
-  type ReportDefinition,
-  type ReportRegistry,
-  dayTables,
-  viewsOf,
-} from '../shared/reports/definition.ts';
+import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
@@ -89,15 +84,20 @@ export class Catalog extends Construct {
     return database.ref;
   }
 
-  /** Lets runs of these reports write their tables, the tables made from ledgers, and the views that read them. */
-  grantReports(grantee: WithRole, reports: readonly ReportDefinition[]): void {
+  /** Lets runs write the tables of reports, the tables made from ledgers, and the views that read them. */
+  grantSync(grantee: WithRole): void {
     this.grantInLakeFormation(grantee);
-    const own = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
-    const views = reports.flatMap((report) => viewsOf(this.reports, report).map(({ name }) => name));
-    this.grant(grantee, this.databaseName, DEFINE, [...new Set([...own, ...views])]);
-    this.grant(grantee, this.databaseName, PUBLISH, own);
-    const tables = reports.map(({ table }) => table);
-    this.grant(grantee, this.icebergName, DEFINE, tables);
+    const reports = Object.values(this.reports);
+    const tables = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
+    const views = reports.flatMap((report) => report.views.map(({ name }) => name));
+    this.grant(grantee, this.databaseName, DEFINE, [...tables, ...views]);
+    this.grant(grantee, this.databaseName, PUBLISH, tables);
+    this.grant(
+      grantee,
+      this.icebergName,
+      DEFINE,
+      reports.map(({ table }) => table),
+    );
   }
 
   /** Lets the watcher bring all tables, views and partitions up to date. */
@@ -166,8 +166,7 @@ function ownName(scope: Construct): string {
 }
 
 function adoptsOwn(name: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'adopts_own',
     `the prop database of BrandReports is "${name}", which is the database that this stack creates: adopting it would delete it. Leave database out, or name another database.`,
   );

@@ -5,10 +5,7 @@ import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { type Grantee, allow, customerKey, grantKey } from './grants.ts';
 
-/**
- * A dead-letter queue: keeps failed events for two weeks, until a person has handled them. Functions use it as
- * `onFailure`.
- */
+/** A dead-letter queue: keeps failed events for two weeks, until a person has handled them. */
 export class FailureQueue extends Queue implements IDestination {
   readonly #keyArn: string | undefined;
 

@@ -1,6 +1,6 @@
 import { Stack, Token } from 'aws-cdk-lib';
 import type { Construct, IConstruct } from 'constructs';
-import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from '../shared/errors.ts';
 
 const CONTEXT = 'brand-reports:instance';
 /** AWS allows a function 64 characters, and other parts need a part of them. */
@@ -22,8 +22,7 @@ export function nameInstance(scope: Construct, given: string | undefined): void 
   const taken = stack.node.findAll().find((each) => comparable(givenName(each) ?? '') === comparable(name));
   // A nested stack has no known name before it is deployed.
   if (Token.isUnresolved(name) || !ALLOWED.test(name) || taken !== undefined)
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'instance_name',
       `${scope.node.path} cannot have the name ${Token.isUnresolved(name) ? 'of a nested stack' : `"${name}"`}${taken ? `: "${givenName(taken)}" is in this stack already` : ''}. Allowed: a letter, then letters, digits and "-", 38 at most, once in a stack: new BrandReports(this, "${scope.node.id}", { name: "orders", … }).`,
     );

@@ -38,25 +38,18 @@ export class LakeBucket extends Bucket {
       lifecycleRules: lifecycle(rawRetentionDays),
     });
     // I5: compare-and-swap for everybody. Deletions of documents, and uploads of other objects, are not restricted.
-    this.refuseWrites('CompareAndSwapOfDocuments', DOCUMENT_PREFIXES, {
-      Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' },
-    });
-    // Otherwise CloudFormation would remove the policy from the bucket that it keeps.
-    if (keepLake) this.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
-  }
-
-  /** Denies everybody writes that meet the conditions. */
-  private refuseWrites(sid: string, prefixes: readonly string[], conditions: Record<string, unknown>): void {
     this.addToResourcePolicy(
       new PolicyStatement({
-        sid,
+        sid: 'CompareAndSwapOfDocuments',
         effect: Effect.DENY,
         principals: [new StarPrincipal()],
         actions: ['s3:PutObject'],
-        resources: prefixes.map((prefix) => this.arnForObjects(`${prefix}*`)),
-        conditions,
+        resources: DOCUMENT_PREFIXES.map((prefix) => this.arnForObjects(`${prefix}*`)),
+        conditions: { Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' } },
       }),
     );
+    // Otherwise CloudFormation would remove the policy from the bucket that it keeps.
+    if (keepLake) this.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 }
 

@@ -1,50 +1,34 @@
 /*
- * Builds the lake's bucket and grants access to it. The bucket outlives the stack, because otherwise `cdk destroy`
- * would delete years of reports (lake-bucket.ts); a later stack may use it again. Every principal gets only the prefixes
- * that it needs: the watcher the ledgers, analysts the snapshots. All prefixes are in
- * shared/lake/paths.ts. I3: no rule expires snapshots by age, so that no running query loses its files.
+ * The lake's bucket and the access to it. Every principal gets only the prefixes that it needs (shared/lake/paths.ts).
+ * I3: no rule expires snapshots by age, so that no running query loses its files.
  */
 import { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { BrandReportsError } from '../shared/errors.ts';
+import { configError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
-  SETTINGS_OF_BRANDS,
   CATALOG_STAMP_KEY,
   CHANGES_PREFIX,
   CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
-  FORMAT_KEY,
   ICEBERG_PREFIX,
   CLOSES_PREFIX,
   LEDGERS_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   RATES_PREFIX,
+  RAW_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
   WATCH_KEY,
   brandClosesPrefix,
   brandPartitions,
   brandResultsPrefix,
-  changesPrefix,
-  icebergMetadataPrefix,
-  monthPartition,
   partitionPrefix,
-  reportLedgersPrefix,
-  reportRawPrefix,
-  schemaKey,
   tablePrefix,
 } from '../shared/lake/paths.ts';
-import type { Partition } from '../shared/ports.ts';
-import {
-  type ReportDefinition,
-  type ReportRegistry,
-  dayTables,
-  reportsBeside,
-  reportsReadBy,
-} from '../shared/reports/definition.ts';
+import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
 import { type Conditions, type Grantee, allow, grantKey } from './grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
 import { output } from './output.ts';
@@ -74,16 +58,16 @@ export class Lake extends Construct {
   readonly queryResultsUrl: string;
   /** The customer-managed key of the bucket, if it has one. */
   private readonly keyArn: string | undefined;
-  /** Whether the bucket and all its objects outlive the stack. */
-  private readonly keepsObjects: boolean;
+  private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
+  private readonly ledgerTables = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
 
   constructor(scope: Construct, id: string, { reports, deployment, bucket }: LakeProps) {
     super(scope, id);
     const { keepLake, lakeKeyArn } = deployment;
     this.reports = reports;
     this.keyArn = lakeKeyArn ?? bucket?.encryptionKey?.keyArn;
-    this.keepsObjects = keepLake;
+    this.keepLake = keepLake;
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
     if (bucket) this.refuseShared(bucket.bucketName);
     this.url = `s3://${this.bucket.bucketName}`;
@@ -98,58 +82,24 @@ export class Lake extends Construct {
       .findAll()
       .find((each) => each !== this && each instanceof Lake && each.bucket.bucketName === name);
     if (!other) return;
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'shared_bucket',
       `${this.node.path} has the bucket of ${other.node.path}: a bucket contains the lake of one deployment. Name another bucket, or deploy all brands as one.`,
     );
   }
 
-  /**
-   * Lets runs of these reports write their own prefixes and the rates of the brands. They may read the prefixes of
-   * reports that they look up or compare, and the columns of tables that share a view with theirs.
-   */
-  grantReports(grantee: Grantee, reports: readonly ReportDefinition[]): void {
-    const snapshots = reports.flatMap(dayTables).map((table) => `${tablePrefix(table)}*`);
-    // A role of several reports gets these tables as a whole: listed one by one, they would exceed the size of a
-    // policy.
-    const partsOf = (table: string, partition: (report: string) => Partition) =>
-      reports.length > 1
-        ? [`${tablePrefix(table)}*`]
-        : reports.map(({ name }) => `${partitionPrefix(table, partition(name))}*`);
-    const made = LEDGER_TABLES.flatMap((table) => partsOf(table, (name) => monthPartition('*', name)));
-    // The objects in `changes/` and the table `changes` have the same content.
-    const changes =
-      reports.length > 1 ? [`${CHANGES_PREFIX}*`] : reports.map(({ name }) => `${changesPrefix('*', name)}*`);
-    const changesMade = partsOf(CHANGES_TABLE, (name) => monthPartition('*', name));
-    const raw = reports.map(({ name }) => `${reportRawPrefix(name)}*`);
-    const ledgers = reports.map(({ name }) => `${reportLedgersPrefix(name)}*`);
-    const schemas =
-      reports.length > 1
-        ? [`${SCHEMAS_PREFIX}*`]
-        : [...reports.map(({ table }) => schemaKey(table)), `${SETTINGS_OF_BRANDS}*`];
-    const others = [...new Set(reports.flatMap(reportsReadBy))].flatMap((name) => {
-      const other = this.reports[name];
-      return other && !reports.includes(other)
-        ? [`${tablePrefix(other.table)}*`, `${reportLedgersPrefix(other.name)}*`]
-        : [];
-    });
-    this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, ...changes]);
-    this.grant(grantee, UPLOAD, changesMade);
+  /** Lets runs write everything but the closes and the documents of the watcher. */
+  grantSync(grantee: Grantee): void {
+    const tables = Object.values(this.reports).flatMap(dayTables);
+    const snapshots = tables.map((table) => `${tablePrefix(table)}*`);
+    this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, `${CHANGES_PREFIX}*`]);
+    this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
     // These tables follow from the ledgers: a function that writes them never reads them.
-    this.grant(grantee, ['s3:PutObject', ...DELETE], made);
-    const iceberg = reports.map(({ table }) => `${icebergMetadataPrefix(table)}*`);
-    this.grant(grantee, [...CHANGE, ...DELETE], [...raw, ...iceberg]);
-    this.grant(grantee, CHANGE, [...ledgers, ...schemas, FORMAT_KEY, `${RATES_PREFIX}*`]);
-    const beside = reports
-      .flatMap((report) => reportsBeside(this.reports, report))
-      .filter((report) => !reports.includes(report));
-    this.grant(grantee, READ, [
-      `${CLOSES_PREFIX}*`,
-      ...others,
-      ...[...new Set(beside)].flatMap(({ table }) => [schemaKey(table)]),
-    ]);
-    this.grantList(grantee);
+    this.grant(grantee, ['s3:PutObject', ...DELETE], this.ledgerTables);
+    this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${RATES_PREFIX}*`]);
+    this.grant(grantee, READ, [`${CLOSES_PREFIX}*`]);
+    this.grantBucket(grantee, ['s3:ListBucket']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -164,9 +114,8 @@ export class Lake extends Construct {
       ...[WATCH_KEY, CATALOG_STAMP_KEY],
     ]);
     this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
-    const made = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
-    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...made]);
-    this.grantList(grantee);
+    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...this.ledgerTables]);
+    this.grantBucket(grantee, ['s3:ListBucket']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
@@ -209,9 +158,8 @@ export class Lake extends Construct {
   }
 
   private grant(grantee: Grantee, actions: string[], prefixes: readonly string[]): void {
-    if (prefixes.length === 0) return;
     // A bucket that the stack empties is emptied after the last writer lost access, including runs in progress.
-    if (!this.keepsObjects) grantee.node.addDependency(this.bucket);
+    if (!this.keepLake) grantee.node.addDependency(this.bucket);
     // The names of objects are unknown beforehand: a prefix is the narrowest resource.
     const objects = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
     allow(grantee, actions, objects);
@@ -222,13 +170,9 @@ export class Lake extends Construct {
   }
 
   /**
-   * Lists without a condition on the prefix, because S3 would otherwise answer 403 instead of 404 for a missing key.
+   * Grants actions that AWS allows only on whole buckets. Without a condition on the prefix, because S3 would otherwise
+   * answer 403 instead of 404 for a missing key.
    */
-  private grantList(grantee: Grantee): void {
-    this.grantBucket(grantee, ['s3:ListBucket']);
-  }
-
-  /** Grants actions that AWS allows only on whole buckets. */
   private grantBucket(grantee: Grantee, actions: string[], conditions?: Conditions): void {
     allow(grantee, actions, [this.bucket.bucketArn], conditions);
   }

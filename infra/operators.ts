@@ -1,7 +1,6 @@
 /*
- * Lets operators start and stop what the stack runs, and read its logs. Without this construct, whoever is on call
- * needs an administrator's role to press a test button. Operators read no data of the lake and no secret, and change
- * neither code nor configuration.
+ * Lets operators start and stop what the stack runs, and read its logs. They read no data of the lake and no secret, and
+ * change neither code nor configuration.
  */
 import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';

@@ -12,31 +12,56 @@ import {
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
+import {
+  type ISchedule,
+  Schedule,
+  ScheduleExpression,
+  type ScheduleTargetConfig,
+  ScheduleTargetInput,
+} from 'aws-cdk-lib/aws-scheduler';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
 import { SETTINGS_FILE, settingsText } from '../shared/settings/settings-file.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import { bundleFunction } from './bundle-function.ts';
+import type { Catalog } from './catalog.ts';
 import { consoleLink } from './console-link.ts';
+import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
 import { customerKey } from './grants.ts';
-import { grantNetwork } from './network.ts';
+import type { Lake } from './lake.ts';
+import { type Network, grantNetwork } from './network.ts';
 import { output } from './output.ts';
-import type { PipelineParts } from './pipeline-parts.ts';
+
+/** The parts of a deployment that both functions share. */
+export interface PipelineParts {
+  settings: Settings;
+  /** The version of the program. */
+  version: string;
+  network: Network;
+  lake: Lake;
+  catalog: Catalog;
+  /** The bus that receives events. */
+  bus: EventBus;
+  /** Receives events that a schedule could not deliver. */
+  undelivered: FailureQueue;
+  /** Receives events that a function failed on, or that waited too long for an instance. */
+  failed: FailureQueue;
+}
 
 export interface PipelineFunctionProps extends PipelineParts {
-  /** The function's name, without the stack's name in front. */
+  /** The name without the stack's name in front; a file in `functions/` has the same name. */
   name: string;
   description: string;
-  /** The file in `functions/` that exports `handler`. */
-  handler: string;
+  /** When it starts with `{}`. */
+  schedule: string;
   /** Variables beside the common ones. */
   environment?: Readonly<Record<string, string>>;
   timeout?: Duration;
   /** The number of instances reserved for it, which is also its maximum. */
   reservedConcurrency?: number | undefined;
-  /** The queue for events that the function failed on, or that waited too long for an instance. */
-  onFailure?: FailureQueue;
 }
 
 /** A Lambda function, its log group, and a role that may write to the log group. */
@@ -45,14 +70,12 @@ export class PipelineFunction extends Construct implements IGrantable {
   readonly role: Role;
   readonly logGroup: ILogGroup;
   readonly grantPrincipal: IPrincipal;
-  /** The function's name in AWS, which starts with the stack's name. */
-  readonly name: string;
 
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
-    this.name = `${instanceName(this)}-${props.name}`;
-    const { settings, network, lake, catalog, bus, onFailure, reservedConcurrency } = props;
-    const { logRetentionDays, lakeKeyArn } = settings.deployment;
+    const functionName = `${instanceName(this)}-${props.name}`;
+    const { settings, network, lake, catalog, bus, reservedConcurrency } = props;
+    const { logRetentionDays, lakeKeyArn, schedules: enabled } = settings.deployment;
     // No fixed name: a group left over from a deleted stack would block the next deployment.
     this.logGroup = new LogGroup(this, 'Logs', {
       retention: logRetentionDays,
@@ -62,10 +85,10 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.grantPrincipal = this.role;
     this.function = new LambdaFunction(this, 'Function', {
-      functionName: this.name,
+      functionName,
       description: props.description,
       ...network,
-      code: functionCode(props.handler, settingsText(settings)),
+      code: functionCode(props.name, settingsText(settings)),
       handler: 'main.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -75,7 +98,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       // No retries: the next scheduled run is the retry, and an event that waited longer for an instance is outdated.
       retryAttempts: 0,
       maxEventAge: Duration.minutes(15),
-      ...(onFailure && { onFailure }),
+      onFailure: props.failed,
       ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
       loggingFormat: LoggingFormat.JSON,
       logGroup: this.logGroup,
@@ -89,14 +112,42 @@ export class PipelineFunction extends Construct implements IGrantable {
       },
     });
     this.logGroup.grantWrite(this.role);
-    if (network?.vpc) {
+    if (network.vpc) {
       const subnets = network.vpc.selectSubnets(network.vpcSubnets);
       grantNetwork(this.role, subnets, this.function.connections.securityGroups);
     }
     output(this, `${props.name.replace(/^./, (first) => first.toUpperCase())}Function`, {
-      value: consoleLink(this, 'lambda', testPage(this.name)),
+      value: consoleLink(this, 'lambda', testPage(functionName)),
       description: props.description,
     });
+    new Schedule(this, 'Schedule', {
+      description: `Starts ${functionName}`,
+      schedule: ScheduleExpression.expression(props.schedule),
+      enabled,
+      target: new ScheduleTarget(this.function, props.undelivered),
+    });
+  }
+}
+
+/** Starts a function with `{}`. The queue gets only events that could not be delivered. */
+class ScheduleTarget extends LambdaInvoke {
+  readonly #undelivered: FailureQueue;
+
+  constructor(started: LambdaFunction, undelivered: FailureQueue) {
+    super(started, {
+      input: ScheduleTargetInput.fromObject({}),
+      // The next start is the retry.
+      retryAttempts: 2,
+      maxEventAge: Duration.minutes(15),
+      deadLetterQueue: undelivered,
+    });
+    this.#undelivered = undelivered;
+  }
+
+  override bind(schedule: ISchedule): ScheduleTargetConfig {
+    const target = super.bind(schedule);
+    this.#undelivered.grantSend(target.role);
+    return target;
   }
 }
 

@@ -1,37 +1,26 @@
-import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
-import { BrandReportsError } from '../shared/errors.ts';
+import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
-import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { allow, arnInStack, grantKey } from './grants.ts';
-import { PipelineFunction } from './pipeline-function.ts';
-import type { PipelineParts, StartedFunctionProps } from './pipeline-parts.ts';
-import { startBySchedule } from './start-schedule.ts';
-
-export interface SyncFunctionProps extends PipelineParts, StartedFunctionProps {
-  /** The reports that a brand has enabled. */
-  reports: readonly ReportDefinition[];
-}
+import { PipelineFunction, type PipelineParts } from './pipeline-function.ts';
 
 /** The function that reads the reports of all brands: it may read secrets, write lake and catalog, and send events. */
 export class SyncFunction extends PipelineFunction {
-  constructor(scope: Construct, id: string, props: SyncFunctionProps) {
-    const { settings, reports, lake, catalog, bus, failed, undelivered } = props;
-    const { reservedConcurrency, schedule, schedules: enabled } = settings.deployment;
+  constructor(scope: Construct, id: string, props: PipelineParts) {
+    const { settings, lake, catalog, bus } = props;
+    const { reservedConcurrency, schedule } = settings.deployment;
     super(scope, id, {
       ...props,
       name: 'sync',
       description: 'Reads the due days of all brands; test it with {}',
-      handler: 'sync',
+      schedule,
       reservedConcurrency,
-      onFailure: failed,
     });
-    lake.grantReports(this, reports);
-    catalog.grantReports(this, reports);
+    lake.grantSync(this);
+    catalog.grantSync(this);
     bus.grantSend(this);
     this.grantSecrets(settings);
-    startBySchedule(this, ScheduleExpression.expression(schedule), { enabled, undelivered });
   }
 
   /**
@@ -49,8 +38,7 @@ export class SyncFunction extends PipelineFunction {
 
 /** I9: the error does not contain the name, because somebody may have entered a credential instead. */
 function outsideOfPrefix(brand: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'secret_outside_prefix',
     `brands.${brand}.secretName does not begin with "${SECRETS_PREFIX}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${SECRETS_PREFIX}${brand}, or under another name with this prefix.`,
   );

@@ -71,7 +71,7 @@ type Catalog =
   | 'no_catalog'
   | 'not_a_view'
   | 'other_lake';
-type Functions = 'deployed_settings' | 'environment' | 'event';
+type Functions = 'environment' | 'event';
 type Stack = 'adopts_own' | 'instance_name' | 'secret_outside_prefix' | 'shared_bucket';
 
 /** Faults of this program. */

@@ -467,10 +467,6 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
     'The Glue database or a table in it does not exist.',
     'Deploy the stack, or create the database as the message shows.',
   ],
-  deployed_settings: [
-    'The file of settings beside the code of a function is missing or damaged.',
-    'Deploy again: the deployment puts it there.',
-  ],
   environment: ['A variable that the stack sets for its functions is missing.', 'Deploy again.'],
   event: [
     'The event of a function has a field or a value that is not allowed.',

@@ -51,7 +51,7 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
       for (const other of Object.values(reports)) {
         const isRead = dayTables(other).some((table) => view.tables.includes(table));
         if (!isRead || columns.has(other.table)) continue;
-        // The deployment has created it: a run changes no table of another report.
+        // The watcher creates it: a run changes no table of another report.
         columns.set(other.table, (await schemaOf(other).cached()).columns);
       }
       await lake.catalog?.ensureView(viewOver(view, columns, roles));

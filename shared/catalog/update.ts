@@ -1,9 +1,8 @@
 /*
- * Brings the catalog up to date with the lake. The ledgers are the truth; the catalog is a projection of them that may
- * be lost, edited by hand, or made by an earlier program or other settings. A stamp records for which program and
- * settings it was made, so that usually there is nothing to do. Brands follow one after the other, so memory does not
- * grow with them, and the stamp records each, so that a run with little time is continued by the next. It may run at
- * any time, even concurrently with syncs, which publish the pending days of their brands before anything else (I3).
+ * Brings the catalog up to date with the ledgers, of which it is a projection. A stamp records for which program and
+ * settings each brand was made, so that usually there is nothing to do, and a run with little time is continued by the
+ * next. Brands follow one after the other, so memory does not grow with them. It may run even concurrently with syncs,
+ * which publish the pending days of their brands before anything else (I3).
  */
 import { hash } from 'node:crypto';
 import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
@@ -17,7 +16,7 @@ import { type LedgerMonths, listLedgers } from '../lake/documents/read.ts';
 import { errorSummary } from '../outcome.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { pendingPublications, publishDay } from '../pipeline/publish.ts';
-import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
+import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { Catalog, TableShape } from '../ports.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
@@ -144,8 +143,6 @@ function catalogOf({ lake }: UpdateOptions): Catalog {
   );
 }
 
-type TimeBudget = ReturnType<typeof createTimeBudget>;
-
 /**
  * Publishes the pending days of a brand, newest first, and writes the tables that are built from its ledgers and closes.
  */
@@ -181,7 +178,11 @@ async function updateBrand(
   });
   await forEachConcurrent(read, CONCURRENCY, async ({ context, ledgers }) => {
     const months = ledgers.map(({ month }) => month);
-    await skip(() => coverMonths(context, months));
+    await skip(async () => {
+      const { hasReturnedRecords } = await context.reportState.cached();
+      await writeCoverage(context, months, hasReturnedRecords);
+      await writeChanges(context, months);
+    });
     await skip(() => publishCloses(context, closes));
   });
   return { published, isComplete: isComplete() };
@@ -194,12 +195,6 @@ function contextOf(
 ): BrandReport {
   const policy = enabledPolicy(options.settings, brand, report);
   return createBrandReport(options, documents, { brand, report, policy });
-}
-
-async function coverMonths(context: BrandReport, months: readonly string[]): Promise<void> {
-  const { hasReturnedRecords } = await context.reportState.cached();
-  await writeCoverage(context, months, hasReturnedRecords);
-  await writeChanges(context, months);
 }
 
 /** Commits every table of the lake to Iceberg. @returns whether all are up to date */

@@ -64,7 +64,7 @@ export interface BrandReport {
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
-  /** Another report of the brand by its name. A run may read only the reports that `reportsReadBy` returns. */
+  /** Another report of the brand by its name. */
   other: (name: string) => OtherReport | undefined;
 }
 

@@ -250,15 +250,6 @@ export interface ReportDefinition {
   checks: readonly Check[];
 }
 
-/** The names of the other reports that a report's runs read in the lake. */
-export function reportsReadBy({ name, day, checks }: ReportDefinition): string[] {
-  const compared = checks.flatMap((check) =>
-    check.rule === 'found_in' ? [check.values.report, check.places.report] : [],
-  );
-  const upstream = day.by === 'upstream' ? [day.report] : [];
-  return [...new Set([...upstream, ...compared])].filter((other) => other !== name);
-}
-
 /** Definitions by report name, in the order of the registry. */
 export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
 
@@ -273,10 +264,4 @@ export function viewsOf(reports: ReportRegistry, report: ReportDefinition): Repo
   return Object.values(reports)
     .flatMap(({ views }) => views)
     .filter(({ tables }) => tables.some((table) => own.includes(table)));
-}
-
-/** The other reports whose tables these views read. */
-export function reportsBeside(reports: ReportRegistry, report: ReportDefinition): ReportDefinition[] {
-  const read = viewsOf(reports, report).flatMap(({ tables }) => tables);
-  return Object.values(reports).filter(({ table, name }) => name !== report.name && read.includes(table));
 }

@@ -4,7 +4,7 @@ import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
 import { hasNewEvents, sendEvents } from './send-events.ts';
-import { vacuumLedgerTables, forgetOldVersions, vacuum } from './vacuum.ts';
+import { vacuumLedgerTable, forgetOldVersions, vacuum } from './vacuum.ts';
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
@@ -18,6 +18,7 @@ import {
   recordMonths,
   withLastRun,
 } from '../lake/documents/report-state.ts';
+import { LEDGER_TABLES } from '../lake/paths.ts';
 import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts';
 import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
 import { type OpenDay, openDay } from '../context/open-day.ts';
@@ -144,7 +145,7 @@ function lastRunOf(
 async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
   try {
     const months = await vacuum(ctx);
-    await vacuumLedgerTables(ctx);
+    for (const table of LEDGER_TABLES) await vacuumLedgerTable(ctx, table);
     await vacuumIceberg(ctx);
     await ctx.reportState.update((state) => ({ ...state, vacuumedAt: at }));
     await forgetOldVersions(ctx, months);

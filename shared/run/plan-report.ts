@@ -5,7 +5,7 @@
  * days would overwrite its contents; the other months go on.
  */
 import { monthOf, monthsFrom } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { type BrandReportsError, configError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { type SeenMonths, markMonthsDirty, mayBeDue } from '../lake/documents/report-state.ts';
@@ -120,8 +120,7 @@ export async function planDay(
 export function assertBegun(ctx: PlanContext, { from }: Range): void {
   const today = todayIn(ctx);
   if (from <= today) return;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'range_ahead',
     `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`,
   );

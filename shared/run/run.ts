@@ -1,10 +1,9 @@
 /*
- * Runs the program once: brands run concurrently, in turns (`turns.ts`), and each brand has one service client (one rate limit, one server
- * clock, one recovery from a refusal) for all its reports. This module creates the contexts and collects the outcomes;
- * `sync.ts` reads the reports of a brand.
+ * Runs the program once: brands run concurrently, in turns (`turns.ts`), and each brand has one service client (one rate
+ * limit, one server clock, one recovery from a refusal) for all its reports, which `sync.ts` reads.
  */
 import { mapConcurrent } from '../concurrency.ts';
-import { BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
+import { configError, redactedFailure, stackOf } from '../errors.ts';
 import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type RateShare, createRateShare } from './rate-share.ts';
@@ -135,13 +134,12 @@ function lastRunOf(options: RunOptions): (brand: string) => Promise<string | und
 
 /** The outcomes of a brand that the time of the run did not suffice to begin. */
 function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {
-  const nothing = { requests: 0, retries: 0, throttles: 0 };
   return selectReports(options, brand).map(({ name }) => ({
     brand,
     report: name,
     status: 'incomplete',
     days: [],
-    ...nothing,
+    ...NO_TRAFFIC,
   }));
 }
 
@@ -222,11 +220,12 @@ function rateShareOf(
   });
 }
 
+const NO_TRAFFIC: Traffic = { requests: 0, retries: 0, throttles: 0 };
+
 /** Counts HTTP attempts by action. */
 function createTrafficCount() {
   const byAction = new Map<string, Traffic>();
-  const trafficOf = (action: string): Traffic =>
-    byAction.get(action) ?? { requests: 0, retries: 0, throttles: 0 };
+  const trafficOf = (action: string) => byAction.get(action) ?? NO_TRAFFIC;
   const count: ServiceClientOptions['onRequest'] = ({ action, attempt, status }) => {
     const { requests, retries, throttles } = trafficOf(action);
     byAction.set(action, {
@@ -293,7 +292,7 @@ export function settingsOf(
 ): Pick<FetchContext, 'brandSettings' | 'settings' | 'policy'> {
   const brandSettings = brandSettingsOf(options, brand);
   const settings = brandSettings.reports[report.name];
-  if (!settings) throw notInSettings(report.name, brand);
+  if (!settings) throw configError('unknown_report', `brand "${brand}" has no settings for ${report.name}`);
   return {
     brandSettings,
     settings,
@@ -361,15 +360,10 @@ export function selectReports(
 export function brandSettingsOf({ settings }: Pick<RunOptions, 'settings'>, brand: string): BrandSettings {
   const found = settings.brands[brand];
   if (found) return found;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'unknown_brand',
     `brand "${brand}" is not in the settings; allowed: ${Object.keys(settings.brands).join(', ')}`,
   );
-}
-
-function notInSettings(report: string, brand: string): BrandReportsError {
-  return new BrandReportsError('config', 'unknown_report', `brand "${brand}" has no settings for ${report}`);
 }
 
 /** The days to read again, if the scope has any. An open end is the first day of the settings, or today. */

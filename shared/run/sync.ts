@@ -1,18 +1,13 @@
 /*
- * Syncs the reports of one brand in one run, from the plan to the vacuum.
- *
- * Each report is planned (`plan-report.ts`). Each due day goes through `pipeline/sync-day.ts` by itself: claim → read →
- * commit → publish. The days of all reports form one queue, and each worker takes the first day that it may read:
+ * Syncs the reports of one brand in one run. The due days of all reports form one queue, and each worker takes the first
+ * day that it may read:
  * - first the open day and yesterday of every report, then the other days, and last the days that failed before
  * - among equal days the reports take turns, so that a short run reads some days of each report and no backlog starves
  *   the others
  * - a day of lookups waits for its own upstream day, and is planned again as soon as the upstream day is committed
  *
- * Before a ledger is read or anything is written, one request shows the service's time (`service-time.ts`).
- *
  * A failed day stops no other day, until five days in a row fail or a failure needs an operator. A bug ends its report:
- * the day is recorded as failed, and other reports and brands go on. At the end `finish.ts` vacuums once a day, writes
- * `coverage`, and records when each month is next due.
+ * the day is recorded as failed, and other reports and brands go on.
  */
 import { type BrandReportsError, asBrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { finishReport, recordFailedRun } from './finish.ts';

@@ -11,7 +11,6 @@ import {
   parseDayKey,
   partitionPrefix,
   monthPartition,
-  LEDGER_TABLES,
   snapshotOfKey,
   versionKey,
 } from '../lake/paths.ts';
@@ -20,16 +19,12 @@ import { dayTables } from '../reports/definition.ts';
 import type { RunContext } from '../context/context.ts';
 
 /**
- * Removes old snapshots of the tables that are built from ledgers, unless the catalog points at them. Their rows can
+ * Removes old snapshots of a table that is built from ledgers, unless the catalog points at them. Its rows can
  * always be rebuilt from the ledgers. No document records when a snapshot was replaced, so the age of the next newer
  * snapshot counts (I3). A run may be about to publish the newest snapshot of a month; if that snapshot is older than
  * the grace period, the run died before.
  */
-export async function vacuumLedgerTables(ctx: RunContext): Promise<void> {
-  for (const table of LEDGER_TABLES) await vacuumTable(ctx, table);
-}
-
-async function vacuumTable(ctx: RunContext, table: string): Promise<void> {
+export async function vacuumLedgerTable(ctx: RunContext, table: string): Promise<void> {
   const { brand, report, lake, clock } = ctx;
   if (!lake.catalog) return;
   const leading = monthPartition(brand, report.name);

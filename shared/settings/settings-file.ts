@@ -21,13 +21,7 @@ const outline = z.custom<Settings>(
 /**
  * The settings in the file. Only the outline is checked: the deployment has checked the settings, and the whole schema
  * would take a sixth of a start.
- * @returns `undefined` for anything else
  */
-export function settingsOfText(text: string): Settings | undefined {
-  try {
-    const found: unknown = JSON.parse(text);
-    return z.safeParse(outline, found).data;
-  } catch {
-    return undefined;
-  }
+export function settingsOfText(text: string): Settings {
+  return z.parse(outline, JSON.parse(text));
 }

@@ -1,11 +1,7 @@
 /*
- * Draws the page that people open in the morning. For each brand it shows what is wrong and what to do, then the part of
- * `morning.ts` (runs, yesterday, changed days, findings), then the calendar of days and tables, newest month first. Without
- * the picture, a gap of three days in two years would go unnoticed. Other parts:
- * - `table-statuses.ts`: the days and their states; `cell-kinds.ts`: the cell of each state
- * - `problems.ts`: what needs action; `remedies.ts`: the action
- * - `calendar-numbers.ts`: the calendar in numbers; `calendar-style.ts`: the colours
- * The page loads nothing and runs nothing, and everything from outside is escaped (`html.ts`).
+ * Draws the page that people open in the morning. For each brand it shows what is wrong and what to do, the part of
+ * `morning.ts`, and the calendar of days and tables, newest month first. Without the picture, a gap of three days in two
+ * years would go unnoticed. The page loads nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
 import { daysOfMonth, monthOf } from '../days.ts';
 import { commandLine } from '../command-line.ts';

@@ -11,12 +11,12 @@ export interface Remedy {
   start?: 'sync' | 'check';
 }
 
-/** How a reader of the calendar starts an action: by a command, or in a console. */
-export interface Controls {
+/** How a reader of the calendar, or of a message, starts an action: by a command, or in a console. */
+export interface Controls<Text = Html> {
   /** How to read the due days. */
-  sync(reports: readonly string[], brand: string): Html;
+  sync(reports: readonly string[], brand: string): Text;
   /** How to test the connection. */
-  check(reports: readonly string[], brand: string): Html;
+  check(reports: readonly string[], brand: string): Text;
 }
 
 /** Actions as command lines, with the same flags as the calendar itself. */

@@ -1,15 +1,8 @@
 import type { Message } from '../ports.ts';
+import type { Controls } from '../status/remedies.ts';
 import type { Change } from './news.ts';
 import { reportedTogether } from './open-findings.ts';
 import type { OpenProblem } from './open-problems.ts';
-
-/** How a reader of a message starts an action, in plain text. */
-export interface TextControls {
-  /** How to read the due days. */
-  sync(report: string, brand: string): string;
-  /** How to test the connection. */
-  check(report: string, brand: string): string;
-}
 
 /** The parts of a message besides the problems. */
 export interface MessageOptions {
@@ -18,7 +11,7 @@ export interface MessageOptions {
   /** The address of the page with all days. */
   page: string;
   nowMs: number;
-  controls: TextControls;
+  controls: Controls<string>;
 }
 
 /** A message describes at most so many problems; the page shows all. */
@@ -28,22 +21,30 @@ const MAX_FOREIGN = 400;
 /** The message about a change: new problems, problems that are still open, solved problems. */
 export function changeMessage(
   { opened, remaining, leaving, solved }: Change,
-  options: MessageOptions,
+  { pipeline, page, nowMs, controls }: MessageOptions,
 ): Message {
-  const { pipeline, page, nowMs } = options;
   const [problems, findings] = partition(opened);
   const still = partition(remaining)[0];
   const gone = partition(leaving)[0];
+  const described = ({ brand, report, what, sinceMs, why, remedy: { sentence, start } }: OpenProblem) => [
+    `- ${brand} ${report}: ${foreign(what)}`,
+    `  since ${timeText(sinceMs)}`,
+    `  Why: ${foreign(why)}`,
+    `  What to do: ${start ? `${sentence}: ${controls[start]([report], brand)}` : `${sentence}.`}`,
+  ];
+  const named = ({ what, since }: Change['solved'][number]) => [
+    `- ${foreign(what)} (since ${timeText(Date.parse(since))})`,
+  ];
   const headline = headlineOf({ opened: problems, remaining: still, leaving: gone, solved }, findings.length);
   return {
     subject: `${pipeline}: ${headline}`,
     text: [
       `${pipeline}, ${timeText(nowMs)}: ${headline}.`,
-      ...section('NEW', problems, options),
-      ...section('STILL OPEN', still, options),
-      ...reportedSection('GONE FOR THE FIRST TIME', gone),
-      ...section('FINDINGS', reportedTogether(findings), options),
-      ...reportedSection('SOLVED', solved),
+      ...section('NEW', problems, described),
+      ...section('STILL OPEN', still, described),
+      ...section('GONE FOR THE FIRST TIME', gone, named),
+      ...section('FINDINGS', reportedTogether(findings), described),
+      ...section('SOLVED', solved, named),
       '',
       `All days: ${page}`,
       '',
@@ -78,35 +79,11 @@ function partition<T extends { finding?: unknown }>(all: readonly T[]): [problem
   return [all.filter((each) => !isFinding(each)), all.filter(isFinding)];
 }
 
-function section(title: string, problems: readonly OpenProblem[], { controls }: MessageOptions): string[] {
-  if (problems.length === 0) return [];
-  const shown = problems.slice(0, MAX_PROBLEMS);
-  return [
-    '',
-    title,
-    ...shown.flatMap(({ brand, report, what, sinceMs, why, remedy: { sentence, start } }) => [
-      `- ${brand} ${report}: ${foreign(what)}`,
-      `  since ${timeText(sinceMs)}`,
-      `  Why: ${foreign(why)}`,
-      `  What to do: ${start ? `${sentence}: ${controls[start](report, brand)}` : `${sentence}.`}`,
-    ]),
-    ...andMore(problems.length),
-  ];
-}
-
-function reportedSection(title: string, reported: Change['solved']): string[] {
-  if (reported.length === 0) return [];
-  const shown = reported.slice(0, MAX_PROBLEMS);
-  return [
-    '',
-    title,
-    ...shown.map(({ what, since }) => `- ${foreign(what)} (since ${timeText(Date.parse(since))})`),
-    ...andMore(reported.length),
-  ];
-}
-
-function andMore(count: number): string[] {
-  return count > MAX_PROBLEMS ? [`- and ${count - MAX_PROBLEMS} more`] : [];
+function section<T>(title: string, all: readonly T[], linesOf: (one: T) => string[]): string[] {
+  if (all.length === 0) return [];
+  const rest = all.length - MAX_PROBLEMS;
+  const shown = all.slice(0, MAX_PROBLEMS).flatMap(linesOf);
+  return ['', title, ...shown, ...(rest > 0 ? [`- and ${rest} more`] : [])];
 }
 
 /** Separators of words, including characters that would control the reader's screen or hide a link. */

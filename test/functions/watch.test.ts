@@ -173,11 +173,6 @@ describe('the watcher', () => {
   ])('refuses the event %j', async (event, message) => {
     await expect(watch(event)).rejects.toThrow(message);
   });
-
-  it('fails without its settings, and says how to get them', async () => {
-    process.env.LAMBDA_TASK_ROOT = join(task.path, 'nowhere');
-    await expect(watch()).rejects.toThrow('deploy again');
-  });
 });
 
 describe('the catalog', () => {

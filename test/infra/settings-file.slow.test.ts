@@ -5,18 +5,17 @@ import { describe, expect, it } from '@jest/globals';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { featureFlags } from '../../infra/feature-flags.ts';
-import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { SETTINGS_FILE, settingsOfText, settingsText } from '../../shared/settings/settings-file.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { ACME } from './stack.ts';
+import { ACME, stackOf } from './stack.ts';
 
 const one = { brands: { acme: ACME } };
 const other = { brands: { acme: ACME, globex: { ...ACME, secretName: 'brand-reports/globex' } } };
 
 /** The resources of a stack with bundles, and the folder of the app. */
 function synthesised(app: App, name: string, settings: object) {
-  const { Resources } = Template.fromStack(new PipelineStack(app, name, { settings })).toJSON();
+  const { Resources } = Template.fromStack(stackOf(settings, { app, name })).toJSON();
   return { Resources, folder: app.outdir };
 }
 
@@ -55,10 +54,7 @@ describe('the settings in the code of the functions', () => {
 
   it('belong to each instance of one app', () => {
     const app = appWithBundles();
-    const stacks = [
-      new PipelineStack(app, 'BrandReports', { settings: one }),
-      new PipelineStack(app, 'BrandReports-two', { settings: other }),
-    ];
+    const stacks = [stackOf(one, { app }), stackOf(other, { app, name: 'BrandReports-two' })];
     const keys = stacks.flatMap((stack) => keysIn(Template.fromStack(stack).toJSON().Resources));
     expect(new Set(keys).size).toBe(4);
   });
@@ -75,6 +71,6 @@ describe('the settings in the code of the functions', () => {
 it.each(['', '{', '[]', '{"brands":{}}', '{"brands":[],"deployment":{}}'])(
   '%j is no file of settings',
   (text) => {
-    expect(settingsOfText(text)).toBeUndefined();
+    expect(() => settingsOfText(text)).toThrow();
   },
 );

@@ -1,6 +1,6 @@
-import { Annotations, App } from 'aws-cdk-lib';
+import { Annotations, App, Stack } from 'aws-cdk-lib';
+import { BrandReports } from '../../infra/brand-reports.ts';
 import { featureFlags } from '../../infra/feature-flags.ts';
-import { PipelineStack } from '../../infra/pipeline-stack.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 
@@ -21,10 +21,11 @@ export function appOf(context: object = {}): App {
 export function stackOf(
   settings: object,
   options: { registry?: ReportRegistry; app?: App; name?: string; version?: string; context?: object } = {},
-): PipelineStack {
+): Stack {
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
   const app = options.app ?? appOf(options.context);
-  const stack = new PipelineStack(app, name, { settings, program: { reports: registry, version } });
+  const stack = new Stack(app, name);
+  new BrandReports(stack, 'Default', { settings, program: { reports: registry, version } });
   // Most settings of tests name no receiver of alarms.
   if (!options.app) Annotations.of(stack).acknowledgeWarning('brand-reports:noReceiver');
   return stack;

@@ -160,8 +160,6 @@ function errorKind(failure: AwsFailure): AwsKind {
     return 'transient';
   if (CONFIG_STATUSES.includes(status) || CONFIG_ERRORS.has(name) || name.startsWith('KMS.')) return 'config';
   if (message.includes('Region is missing')) return 'config';
-  // Scheduler's error while a new role takes effect.
-  if (message.includes('to assume the role')) return 'config';
   if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERRORS.has(name)) return 'transient';
   // Without a response, the cause is the network, unless it is a bug in this program.
   return status === 0 && !/^(Type|Range|Reference)Error$/.test(name) ? 'transient' : 'bug';

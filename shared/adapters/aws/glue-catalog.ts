@@ -3,7 +3,6 @@
  * location of each partition is the prefix of its current snapshot. Publishing a day is therefore one request, and a query
  * sees either the old or the new snapshot (I3). Without the checks here, a table of another lake would be adopted and its
  * partitions moved. Glue has no transactions, so every change is retried until the table is as intended (I5).
- * `glue-tables.ts` has the shapes, `glue-errors.ts` the messages for users.
  */
 import {
   CreatePartitionCommand,

@@ -1,5 +1,5 @@
 import type { Table } from '@aws-sdk/client-glue';
-import { BrandReportsError } from '../../errors.ts';
+import { BrandReportsError, configError } from '../../errors.ts';
 import { awsError, awsFailure } from './errors.ts';
 import { type RetypedColumn, VIRTUAL_VIEW } from './glue-tables.ts';
 
@@ -59,8 +59,7 @@ export function refuseOtherLake(
 ): void {
   const found = StorageDescriptor?.Location ?? '';
   if (`${found.replace(/\/$/, '')}/` === location) return;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'other_lake',
     `The table ${Name} in the Glue database ${database} is at "${found}", not at ${location}: it belongs to another lake. Use another database, or drop that table.`,
   );
@@ -85,8 +84,7 @@ export function refuseRetyped(
 /** @throws BrandReportsError `config` if a table has the name of a view */
 export function refuseTable({ Name, TableType }: Table, database: string): void {
   if (TableType === VIRTUAL_VIEW) return;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'not_a_view',
     `${Name} in the Glue database ${database} is a table (${TableType ?? 'of no type'}), but a view of that name is needed. Use another database, or drop that table.`,
   );

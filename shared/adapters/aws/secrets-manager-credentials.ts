@@ -29,15 +29,7 @@ export function secretsOf(
 ): CredentialSource {
   return {
     async read(brand) {
-      const settings = Object.hasOwn(brands, brand) ? brands[brand] : undefined;
-      if (!settings)
-        throw noCredentials(
-          brand,
-          'AWS Secrets Manager',
-          'the settings have no such brand',
-          'Add it to "brands" of the settings.',
-        );
-      const { secretName: name = `${SECRETS_PREFIX}${brand}`, baseUrl } = settings;
+      const { secretName: name = `${SECRETS_PREFIX}${brand}`, baseUrl = '' } = brands[brand] ?? {};
       const text = await secretText(client, brand, name);
       const credentials = parseCredentials(text, brand, `the secret ${name}`);
       if (needsBaseUrl && credentials.baseUrl === undefined) throw withoutBaseUrl(brand, name, baseUrl);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, it } from '@jest/globals';
-import { ALARMS } from '../../infra/alarm-table.ts';
+import { ALARMS } from '../../infra/alarms.ts';
 
 const PAGE = 'docs/how-to/react-to-a-message.md';
 const [BEGIN, END] = ['<!-- alarms: begin -->', '<!-- alarms: end -->'];
@@ -12,7 +12,7 @@ describe('the table of alarms', () => {
     const [shown = ''] = afterBegin.split(END);
     if (shown.trim() === alarmsAsMarkdown()) return;
     throw new Error(
-      `${PAGE} does not list the alarms of infra/alarm-table.ts. Put this into it:\n\n` +
+      `${PAGE} does not list the alarms of infra/alarms.ts. Put this into it:\n\n` +
         `${BEGIN}\n\n${alarmsAsMarkdown()}\n\n${END}\n`,
     );
   });
