@@ -6,7 +6,7 @@ import { tableRoles } from '../../shared/catalog/view-roles.ts';
 import { MINUTE_MS } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
-import { readSchema, readLedgers } from '../../shared/lake/documents/read.ts';
+import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { gracePeriodMs } from '../../shared/planning/day-state.ts';
 import type { Policy } from '../../shared/planning/due.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
@@ -20,6 +20,7 @@ import { note, print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { gapNotes } from '../role-notes.ts';
 import { sqlLake } from '../run-options.ts';
+import { oneLine } from '../terminal-text.ts';
 
 export function addDbt(program: CliCommand): void {
   program
@@ -39,7 +40,7 @@ async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const ledgers = await readLedgers(store, reports);
   if (ledgers.length === 0)
     throw refused(`${store.url} has no day yet. Name --lake, or run ${printedCommand('sync')} first.`);
-  const { settings } = settingsInUse(ledgers, lake.settings, lake.settingsFile);
+  const { settings, notes } = settingsInUse(ledgers, lake.settings, lake.settingsFile);
   const columnsOf = all.map(
     async (report) => [report.table, (await readSchema(store, report)).columns] as const,
   );
@@ -56,7 +57,8 @@ async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const expected = ledgers.filter((_, index) => !settings || policies[index]);
   const read = new Set(expected.map(({ report }) => report.name));
   const roles = tableRoles(all, settings, ledgers);
-  for (const line of gapNotes(ledgers, reports, roles, () => true)) note(line);
+  const texts = lake.settingsFile === undefined ? [] : notes.map(({ text }) => oneLine(`note: ${text}`));
+  for (const line of [...texts, ...gapNotes(ledgers, reports, roles, () => true)]) note(line);
   const files = dbtProject({ reports, columns, roles, read, graceHours: graceHours(policies), database });
   for (const [path, text] of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
