@@ -355,13 +355,4 @@ describe('a lifecycle object', () => {
     expect(shown(row)).toMatchObject({ seen_by: BY_1, paid_by: BY_3 });
     expect(row).not.toHaveProperty('paid_after');
   });
-
-  it('is not required for a day that an older program has committed', async () => {
-    const day = lifecycleDay();
-    await day.replace({ at: READ_1, records: first });
-    const { lifecycle: _none, ...committed } = day.committed ?? {};
-    day.committed = committed as never;
-    const [row = {}] = await day.replace({ at: READ_2, records: second });
-    expect(shown(row)).toMatchObject({ seen_by: BY_1, locked_after: AFTER_1, locked_by: BY_2 });
-  });
 });

@@ -9,7 +9,7 @@ import { orders } from '../../shared/reports/orders.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
-import { alter, ledgerEntries, ledgerEntry, rewriteDocument } from './lake-contents.ts';
+import { alter, ledgerEntries, ledgerEntry } from './lake-contents.ts';
 import { BRAND, NO_TIME, type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -264,24 +264,6 @@ describe('events', () => {
     const ofDay = received.filter(({ detail }) => detail.day === FIRST);
     expect(ofDay.map(({ detail }) => detail.version)).toEqual(pending.map(({ version }) => version));
     expect((await ledgerEntry(folder, 'order_list', FIRST)).events?.pending).toEqual([]);
-  });
-
-  it('begin with the next change of a day that an older program committed', async () => {
-    const lake = await published();
-    const { sink, received } = listener();
-    for (const month of ['2026-02', '2026-03'])
-      await rewriteDocument(lake, `ledger/order_list/acme/${month}.json`, (ledger) => {
-        for (const entry of Object.values(Object(ledger.days))) delete Object(entry).events;
-        return ledger;
-      });
-    await lake.sync({ events: sink });
-    expect(received).toEqual([]);
-    const before = await versionOf(lake);
-    restate(lake, 'later');
-    await lake.sync({ ...reread(), events: sink });
-    expect(received.map(({ type, detail }) => [type, detail.previousVersion])).toEqual([
-      ['Day Changed', before],
-    ]);
   });
 
   it('cost no operation in a run without events', async () => {
