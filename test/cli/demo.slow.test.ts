@@ -84,7 +84,9 @@ it('serve-sample overwrites no settings, and leaves no credentials then', async 
 it('serve-sample serves a brand that sync can fetch from, and prints no credential', async () => {
   const settings = join(folder.path, 'settings');
   const served = startCli(['serve-sample', '--write-settings', settings]);
-  while (!existsSync(join(settings, 'credentials.json')))
+  const isWritten = (name: string) =>
+    existsSync(join(settings, name)) && readFileSync(join(settings, name), 'utf8').endsWith('}\n');
+  while (!isWritten('credentials.json') || !isWritten('settings.json'))
     await new Promise((resolve) => setTimeout(resolve, 50));
   const flags = [
     '--settings',

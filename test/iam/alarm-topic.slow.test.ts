@@ -20,7 +20,7 @@ const topic = Topic.fromTopicAttributes(stack, 'Alerts', { topicArn: TOPIC, keyA
 new BrandReports(stack, 'Default', { settings: { brands: { acme: ACME } }, topic });
 const template = parseTemplate(JSON.stringify(Template.fromStack(stack).toJSON()));
 const [watcher = ''] = resourcesOf(template, 'AWS::IAM::Role').flatMap(([id]) =>
-  /^CalendarRole/.test(id) ? [id] : [],
+  /^WatchRole/.test(id) ? [id] : [],
 );
 const ofWatcher = policyOfRole(template, watcher, PSEUDO_PARAMETERS);
 const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm').map(([, { AlarmName }]) => String(AlarmName));

@@ -87,7 +87,7 @@ export function lifecycleDay({ most, report = 'order_list' }: { most?: number; r
         stored: {
           of: async () => ({
             reports: {
-              [report]: { fields: (roles ?? STORED).fields, states: { words: (roles ?? STORED).words } },
+              [report]: { ...(roles ?? STORED), states: { words: (roles ?? STORED).words } },
             },
           }),
         },
