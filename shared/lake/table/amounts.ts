@@ -146,18 +146,24 @@ export class Amounts {
   /** Reads the values that their columns cannot store: amounts with many places, and values that are no amounts. */
   #readRescued(rows: number, coded: CodedColumn, { amounts }: Held): void {
     const counts = rowsByCode(rows, coded, countOf(coded));
-    const records = rescuedIn(coded);
-    const fields = new Set<string | undefined>();
-    for (const record of records) for (const field in record) fields.add(field);
-    for (const column of this.#columns.values()) {
-      if (!fields.has(column.field) || !isNumeric(column.type)) continue;
-      const values = records.map((record) => readRescued(column, record));
-      for (const [code, value] of values.entries())
-        if (value === null)
-          this.#note(column.name, counts[code] ?? 0, () => shown(records[code]?.[column.field ?? '']));
+    const numeric = [...this.#columns.values()].filter(({ type }) => isNumeric(type));
+    const columnsOf = Map.groupBy(numeric, ({ field }) => field);
+    const found = new Map<Column, Read[]>();
+    // I12: one record at a time, because a parsed record needs many times the memory of its text.
+    for (const [code, count] of counts.entries()) {
+      const record = rescuedAt(coded, code);
+      for (const field in record)
+        for (const column of columnsOf.get(field) ?? []) {
+          const value = readRescued(column, record);
+          const values = found.get(column) ?? [];
+          found.set(column, values);
+          values[code] = value;
+          if (value === null) this.#note(column.name, count, () => shown(record[field]));
+        }
+    }
+    for (const [column, values] of found)
       if (this.#ofRoles.has(column.name) && values.some((value) => value !== undefined))
         amounts.set(rescuedKey(column), { codes: coded.codes.slice(0, rows), values });
-    }
   }
 
   #note(key: string, rows: number, exampleOf: () => string | undefined): void {
@@ -266,18 +272,17 @@ export function readColumn(
 
 /** The values of a column in `_rescued`. The codes are a copy. */
 export function readRescuedColumn(rows: number, coded: CodedColumn, column: Column): ReadColumn {
-  const values = rescuedIn(coded).map((record) => readRescued(column, record));
+  const read = (_: unknown, code: number) => readRescued(column, rescuedAt(coded, code));
+  const values = Array.from({ length: countOf(coded) }, read);
   return { codes: coded.codes.slice(0, rows), values };
 }
 
 type Rescued = Readonly<Record<string, Json>> | undefined;
 
-function rescuedIn(coded: CodedColumn): Rescued[] {
-  return Array.from({ length: countOf(coded) }, (_, code) => {
-    const text = beginningOfCode(coded, code, Number.POSITIVE_INFINITY);
-    const record = text === undefined ? undefined : parseJson(text);
-    return isJsonObject(record) ? record : undefined;
-  });
+function rescuedAt(coded: CodedColumn, code: number): Rescued {
+  const text = beginningOfCode(coded, code, Number.POSITIVE_INFINITY);
+  const record = text === undefined ? undefined : parseJson(text);
+  return isJsonObject(record) ? record : undefined;
 }
 
 /** SQL finds a field in `_rescued` only by a plain name. */
