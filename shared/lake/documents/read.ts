@@ -106,7 +106,6 @@ export async function listLedgers(
 }
 
 /**
- * Reads the ledgers that `listLedgers` finds, and lists the damaged documents in `damaged`.
  * @param span only the ledgers of these months; the report state is always read
  * @param realNowMs the machine's time, for showing states; missing: times are returned as they are stored
  */
@@ -226,7 +225,6 @@ export function readLedger(
   return readDocument(store, key, parse);
 }
 
-/** The table's columns: the documented columns and every column found so far. */
 export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<StoredSchema> {
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }
