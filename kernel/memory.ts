@@ -7,7 +7,7 @@ const POINTER_BITS: u32 = 2;
 const PAGE_BITS: u32 = 16;
 /** This many bytes after each piece can be read. */
 const SPARE: u64 = 8;
-/** The checked build leaves these bytes after a piece, so that no access past its end reaches the next piece. */
+/** The checked build leaves this many bytes after a piece, so that no access past its end reaches the next. */
 const GAP: u32 = 64;
 /** Addresses have 32 bits. */
 const MOST_BYTES: u64 = 0xffff0000;

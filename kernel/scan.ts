@@ -40,7 +40,7 @@ const NESTED: i32 = 8;
 const ONE_RECORD: i32 = 16;
 /** The kind of null. */
 const NO_KIND: i32 = 0;
-/** I12: above the keys, records and nested values of any page. A list beyond is left to the exact parser. */
+/** I12: limits above the keys, records and nested values of any page; the exact parser reads longer lists. */
 const MOST_KEYS: u32 = 1 << 16;
 const MOST_RECORDS: i32 = 1 << 19;
 const MOST_NESTED_BYTES: usize = 1 << 20;

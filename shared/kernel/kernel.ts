@@ -29,7 +29,9 @@ export interface Kernel {
   /** The address of the nine numbers about the last list of records. */
   foundAt(): number;
 
+  /** Forgets all pieces. */
   beginRows(): void;
+  /** @returns how many records were processed */
   appendRecords(
     text: number,
     values: number,
@@ -55,6 +57,7 @@ export interface Kernel {
     scale: number,
     units: number,
   ): number;
+  /** @returns how many literals are left */
   plainTexts(bytes: number, ends: number, count: number, starts: number, textEnds: number): number;
 
   /** @param into 16 bytes for each text; 0 for a text that ends before it begins */
@@ -98,6 +101,7 @@ export interface Kernel {
     lengthBytes: number,
     into: number,
   ): void;
+  /** @returns how many bytes are written */
   packNumbers(numbers: number, count: number, width: number, into: number): number;
   /** @param extremes receives two codes */
   extremesOf(

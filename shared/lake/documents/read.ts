@@ -106,6 +106,7 @@ export async function listLedgers(
 }
 
 /**
+ * Reads the ledgers that `listLedgers` finds, and lists the damaged documents in `damaged`.
  * @param span only the ledgers of these months; the report state is always read
  * @param realNowMs the machine's time, for showing states; missing: times are returned as they are stored
  */

@@ -14,7 +14,7 @@ import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '
 import type { CodedColumn } from './coded-rows.ts';
 import { type Part, type Present, StoredValues } from './stored-values.ts';
 
-/** A page of places needs no limit: it has two bytes for each row of a row group. */
+/** For a page of values. A page of places needs no limit: it has two bytes for each row of a row group. */
 const PAGE_BYTES = 2 ** 20;
 /** I12: the statistics of all row groups stay in memory until the end of the file. */
 const MAX_STATISTIC_BYTES = 1_024;

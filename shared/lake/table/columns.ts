@@ -1,4 +1,5 @@
 /**
+ * `observe` notes which kinds of values each field has, and `growSchema` appends a column for each new field.
  * If the first value decided the type of a new column, the type would depend on the order of the records, and a column
  * that began with whole numbers would break when cents arrive. So the kinds of all values of a day are collected first,
  * in a form whose merging is commutative, and decided once. After that a column never changes (I7).
