@@ -4,10 +4,7 @@
  */
 const WORD: u32 = 8;
 const LOW: u64 = 0xffffffff;
-/**
- * The start value of hashes, and the halves of their factor: 2^64 divided by the golden ratio until a secret replaces
- * it.
- */
+/** The start of hashes, and the halves of their factor: 2^64 / golden ratio until a secret replaces it. */
 let begin: u64 = 0;
 let factorLow: u64 = 0x7f4a7c15;
 let factorHigh: u64 = 0x9e3779b9;
@@ -58,10 +55,7 @@ function shortWord(start: usize, length: u32): u64 {
   return (load<u64>(start) << 8) << (56 - 8 * <u64>length);
 }
 
-/**
- * I12: without these numbers nobody can choose values with equal hashes, which would make each search as long as the
- * list.
- */
+/** I12: without these numbers nobody can choose values with equal hashes, which would make searches long. */
 export function seedHashes(first: u64, factor: u64): void {
   begin = first;
   factorLow = (factor & LOW) | 1;

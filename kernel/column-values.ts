@@ -1,7 +1,6 @@
 /**
  * Prepares the different values of a column for Parquet. A value is the bytes `[start, end)` of a buffer; a value that ends
- * before it begins is NULL. The functions find the values that some row has, write them to a page, and find the smallest
- * and the largest value.
+ * before it begins is NULL.
  */
 import { copy } from './bytes';
 import { numberAt, setNumberAt } from './numbers';
@@ -13,9 +12,7 @@ const BYTE_BITS: u32 = 8;
 const DOUBLE_BITS: u32 = 3;
 /** A double is exact up to this many bits. */
 const SAFE_BITS: u32 = 53;
-/** The order of values, by their bytes. */
 enum Order {
-  /** The order of texts. */
   Bytes,
   /** A number in two's complement, the highest byte first. */
   BigEndian,
@@ -34,7 +31,6 @@ class Present {
 }
 
 /**
- * Finds the values that are not NULL.
  * @param count of all values. A code beyond them is NULL.
  * @param distinct receives the code of each value that some row has, in the order of their first occurrence
  * @param filled receives, for each row that is not NULL, its code
@@ -171,7 +167,6 @@ export function extremesOf(
   store<u32>(extremes, greatest, 4);
 }
 
-/** Whether the value of code `a` comes before the value of code `b`. */
 function isBefore(bytes: usize, starts: usize, ends: usize, order: Order, a: u32, b: u32): bool {
   const startA = numberAt(starts, a);
   const startB = numberAt(starts, b);

@@ -1,8 +1,4 @@
-/**
- * Collects the records of a row group as columns: by field, a code for each row, and each distinct literal once.
- * I12: codes lie in blocks, and a block exists only if the field occurs there, so a rare field costs little. `append` stops
- * at the limits of the row group, however large a page is.
- */
+/** `shared/lake/table/record-columns.ts` describes these columns and their limits (I12). */
 import { Literals } from './literals';
 import { allocateZeros, releaseAll, resize } from './memory';
 
@@ -69,7 +65,6 @@ class Column extends Literals {
   }
 }
 
-/** Forgets all rows. */
 export function beginRows(): void {
   releaseAll();
   rows = 0;

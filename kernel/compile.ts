@@ -17,7 +17,6 @@ const SHIPPED = [...OPTIONS, '--noAssert'];
  */
 const CHECKED = [...OPTIONS, '--disable', 'bulk-memory', '--runPasses', 'instrument-memory'];
 const TARGET = new URL('../shared/kernel/code.ts', import.meta.url);
-/** Characters of code in a line. */
 const LINE = 100;
 
 /** The text of `shared/kernel/code.ts`. @throws with the compiler's messages, including warnings */

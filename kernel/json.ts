@@ -50,7 +50,6 @@ export function byteAt(at: usize): u32 {
   return load<u8>(at);
 }
 
-/** The first place without white space. */
 export function endOfSpace(at: usize): usize {
   let end = at;
   while (isSpace(byteAt(end))) end += 1;
@@ -106,7 +105,6 @@ function endOfNumber(at: usize): usize {
   return end;
 }
 
-/** One digit or more. */
 function endOfDigits(at: usize): usize {
   let end = at;
   while (isDigit(byteAt(end))) end += 1;

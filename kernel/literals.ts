@@ -19,35 +19,26 @@ const SEARCHED: u32 = 4096;
 
 @unmanaged
 export class Literals {
-  /** The number of literals, which is the highest code. */
   count: u32;
-  /** The address of their bytes. */
   bytes: usize;
-  /**
-   * The address of the ends: by code, where the literal ends in `bytes`; it begins at the end of the previous
-   * literal.
-   */
+  /** By code: where the literal ends in `bytes`; it begins at the end of the previous literal. */
   ends: usize;
   private bytesRoom: u32;
   private endsRoom: u32;
   private slots: usize;
   private slotCount: u32;
-  /** The code that was returned last. */
   private last: u32;
-  /** How many values were searched. */
   private searches: u32;
   private isSearched: bool;
   /** Whether equal literals never have several codes. */
   private isExact: bool;
 
-  /** @param isExact whether equal literals never have several codes */
   static create(isExact: bool): Literals {
     const literals = changetype<Literals>(allocateZeros(offsetof<Literals>()));
     literals.begin(isExact);
     return literals;
   }
 
-  /** Initialises memory that contains zeros. */
   protected begin(isExact: bool): void {
     this.bytesRoom = FIRST_BYTES;
     this.bytes = allocate(FIRST_BYTES);

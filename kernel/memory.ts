@@ -7,10 +7,7 @@ const POINTER_BITS: u32 = 2;
 const PAGE_BITS: u32 = 16;
 /** This many bytes after each piece can be read. */
 const SPARE: u64 = 8;
-/**
- * The checked build leaves this many bytes after each piece, so that an access past its end does not reach the next
- * piece unnoticed.
- */
+/** The checked build leaves this many bytes after a piece, so that no access past its end reaches the next. */
 const GAP: u32 = 64;
 /** Addresses have 32 bits. */
 const MOST_BYTES: u64 = 0xffff0000;
@@ -18,22 +15,17 @@ const MOST_BYTES: u64 = 0xffff0000;
 const released: usize = memory.data(32 << POINTER_BITS);
 let end: usize = __heap_base;
 
-/**
- * Only in the checked build: with these calls `test/kernel/checked-kernel.ts` tracks which bytes may be loaded and
- * stored.
- */
+/** Only in the checked build: `test/kernel/checked-kernel.ts` tracks which bytes may be loaded and stored. */
 declare function forgotPieces(endOfStatics: usize): void;
 declare function tookPiece(piece: usize, bytes: u32): void;
 declare function releasedPiece(piece: usize, bytes: u32): void;
 
-/** Forgets all pieces. */
 export function releaseAll(): void {
   if (!ASC_NO_ASSERT) forgotPieces(__heap_base);
   memory.fill(released, 0, 32 << POINTER_BITS);
   end = (__heap_base + 15) & ~15;
 }
 
-/** The size of a piece for at least this many bytes. */
 export function sizeFor(bytes: u32): u32 {
   return 1 << bitsFor(bytes);
 }

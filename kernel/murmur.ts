@@ -52,7 +52,6 @@ export function finalMix(lanes: usize): void {
   store<u32>(lanes, m4 + mixed, 12);
 }
 
-/** Makes every bit depend on the others. */
 function avalanche(lane: u32): u32 {
   const once = (lane ^ (lane >>> 16)) * 0x85ebca6b;
   const twice = (once ^ (once >>> 13)) * 0xc2b2ae35;
@@ -63,7 +62,6 @@ function scrambled(word: u32, before: u32, bits: u32, after: u32): u32 {
   return rotl<u32>(word * before, bits) * after;
 }
 
-/** The word at `at`, of which only the first `rest` bytes count. */
 function lastWord(at: usize, rest: i32): u32 {
   if (rest >= 4) return load<u32>(at);
   let word: u32 = 0;

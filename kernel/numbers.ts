@@ -3,10 +3,8 @@ import { allocate, allocateZeros, resize } from './memory';
 const FIRST_BYTES: u32 = 1024;
 const NUMBER_BITS: u32 = 2;
 
-/** A list of numbers that grows. */
 @unmanaged
 export class Numbers {
-  /** The address of the numbers. */
   at: usize;
   length: u32;
   private bytes: u32;

@@ -4,7 +4,6 @@
  */
 import { numberAt } from './numbers';
 
-/** The size of a group, and of the shortest run. */
 const GROUP: u32 = 8;
 const BYTE_BITS: u32 = 8;
 const VARINT_BITS: u32 = 7;

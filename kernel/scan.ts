@@ -40,14 +40,12 @@ const NESTED: i32 = 8;
 const ONE_RECORD: i32 = 16;
 /** The kind of null. */
 const NO_KIND: i32 = 0;
-/**
- * I12: limits above the keys, records and nested values of any page. A list beyond them is left to the exact parser.
- */
+/** I12: limits above the keys, records and nested values of any page; the exact parser reads longer lists. */
 const MOST_KEYS: u32 = 1 << 16;
 const MOST_RECORDS: i32 = 1 << 19;
 const MOST_NESTED_BYTES: usize = 1 << 20;
 
-/** The result of a scan. Places count from the beginning of the text. */
+/** Places count from the beginning of the text. */
 @unmanaged
 class Found {
   /** Three numbers for each value: its field, counted from 0, and the beginning and the end of its literal. */
@@ -71,9 +69,7 @@ let values = changetype<Numbers>(0);
 let records = changetype<Numbers>(0);
 /** By field: the field that followed when the order was last learned. At 0: the first field. */
 let following = changetype<Numbers>(0);
-/** By field: the last record that had it. */
 let lastIn = changetype<Numbers>(0);
-/** By field: the kinds of its values. */
 let observed = changetype<Numbers>(0);
 /** A field is the code of its key. */
 let keys = changetype<Literals>(0);
@@ -205,7 +201,6 @@ function lookUp(at: usize): u32 {
   return field;
 }
 
-/** The kind of a value, by its first byte. */
 function kindOf(first: u32): i32 {
   if (first === QUOTE) return TEXT;
   if (first === LOWER_T || first === LOWER_F) return BOOLEAN;

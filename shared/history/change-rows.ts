@@ -43,10 +43,8 @@ export const changesTable: TableShape = {
 /** The cause of a new version of a closed day: another reading, a rollback to an older snapshot, or a rebuild. */
 export type ChangeCause = 'reading' | 'rollback' | 'rebuild';
 
-/** The content of a version. */
 export type Version = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
 
-/** One version of a day replaced by another. */
 export interface Change {
   before: Version;
   after: Version;

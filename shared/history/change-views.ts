@@ -15,7 +15,6 @@ export function changeViews(reports: ReportRegistry): readonly View[] {
 
 const DECIMAL = 'decimal(38,9)';
 
-/** The columns that identify a change. */
 const CHANGE = 'brand, report, month, dt, changed_at, cause, change_id';
 const COUNTS = ['rows_before', 'rows_after', 'added', 'removed', 'altered'];
 

@@ -13,7 +13,6 @@ import { damageOf, fileIn, findFile } from '../lake/table/readable-file.ts';
 import type { BrandReport } from '../context/context.ts';
 import { changesTable, summaryOfRows } from './change-rows.ts';
 
-/** The report and brand whose changes are stored. */
 export type ChangesOfReport = Pick<BrandReport, 'brand' | 'report' | 'lake' | 'newId' | 'log'>;
 
 /**

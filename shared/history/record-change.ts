@@ -17,7 +17,6 @@ import type { BrandReport } from '../context/context.ts';
 /** Each change rewrites all earlier changes of the day, and `verify` reads them, so later changes of the day are only counted. */
 const MAX_LISTED_DAY_ROWS = 50_000;
 
-/** The context of a change: a report of a brand, with its settings if it has any. */
 export type ChangesContext = Pick<
   BrandReport,
   'brand' | 'report' | 'lake' | 'schema' | 'clock' | 'newId' | 'log'
@@ -25,7 +24,6 @@ export type ChangesContext = Pick<
   settings?: Pick<ReportSettings, 'key'>;
 };
 
-/** A version that will replace the committed version. */
 export interface Replacement extends Change {
   before: Committed;
   /** The hashes of the new version's rows, if they are known; otherwise its snapshot is read. */

@@ -4,7 +4,6 @@
  */
 import { hash } from 'node:crypto';
 
-/** A type of Avro: its schema as JSON, and the functions that write and read its values. */
 export interface Avro<T> {
   schema: unknown;
   write(to: AvroWriter, value: T): void;
@@ -92,7 +91,6 @@ export function record<T extends object>(
 const MAGIC = Buffer.from('Obj\x01', 'latin1');
 const SYNC_BYTES = 16;
 
-/** @param metadata of the file, by key */
 export function avroFile<T>(
   type: Avro<T>,
   records: readonly T[],
@@ -130,7 +128,6 @@ export function readAvroFile<T>(type: Avro<T>, content: Uint8Array): T[] {
   return records;
 }
 
-/** A buffer that grows. */
 class AvroWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #length = 0;
@@ -174,7 +171,6 @@ class AvroWriter {
   }
 }
 
-/** Reads bytes in order. */
 class AvroReader {
   readonly #bytes: Uint8Array;
   #place = 0;

@@ -63,14 +63,10 @@ const manifestFile = record('manifest_file', {
   partitions: [507, optional(list(bounds, { 'element-id': 508 }))],
 });
 
-/** A file of a table: the version of a day. */
 export type DataFile = Read<typeof dataFile>;
-/** The entry of a file in a manifest. */
 export type ManifestEntry = Read<typeof manifestEntry>;
-/** The entry of a manifest in a manifest list. */
 export type ManifestFile = Read<typeof manifestFile>;
 
-/** What a snapshot does to a file. */
 export const STATUS = { existing: 0, added: 1, deleted: 2 } as const;
 
 /** A manifest. @param metadata that Iceberg requires in it: schema and partition fields of the table */
@@ -86,7 +82,6 @@ export function readManifest(content: Uint8Array): ManifestEntry[] {
   return readAvroFile(manifestEntry, content);
 }
 
-/** The manifest list of a snapshot. */
 export function manifestListBytes(manifests: readonly ManifestFile[], snapshotId: number): Buffer {
   return avroFile(manifestFile, manifests, { 'snapshot-id': String(snapshotId), 'format-version': '2' });
 }

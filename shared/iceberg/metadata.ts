@@ -35,9 +35,7 @@ const metadata = storedObject(() => ({
   snapshots: z.array(snapshot).check(z.minLength(1)),
 }));
 
-/** The columns of a table when a snapshot was written. */
 export type TableSchema = z.infer<typeof schema>;
-/** The table after a commit. */
 export type Snapshot = z.infer<typeof snapshot>;
 /** A table with at least one schema and one snapshot; the last of each is current. */
 export interface IcebergTable {
@@ -57,7 +55,6 @@ const PARTITION_FIELDS = [
   { name: 'dt', transform: 'identity', 'source-id': PARTITION_IDS.dt, 'field-id': 1001 },
 ];
 
-/** The id of a column, from its place in the stored schema. */
 export const columnId = (place: number): number => place + 1;
 
 /** The schema of these columns: the last of `schemas` if it is the same, or a new schema. */
@@ -77,7 +74,6 @@ export function schemaFor(schemas: readonly TableSchema[], columns: readonly Tab
   return { 'schema-id': last ? last['schema-id'] + 1 : 0, fields };
 }
 
-/** The metadata of the table in a manifest. */
 export function manifestMetadata(current: TableSchema): Record<string, string> {
   return {
     schema: JSON.stringify({ type: 'struct', ...current }),
@@ -87,7 +83,6 @@ export function manifestMetadata(current: TableSchema): Record<string, string> {
   };
 }
 
-/** The table with a further snapshot. */
 export function withSnapshot(table: IcebergTable, current: TableSchema, next: Snapshot): IcebergTable {
   const schemas = table.schemas.includes(current) ? table.schemas : [...table.schemas, current];
   return { ...table, schemas, snapshots: [...table.snapshots, next] };
@@ -110,7 +105,6 @@ export function withoutSnapshots(table: IcebergTable, fromMs: number): IcebergTa
   return { ...table, schemas: table.schemas.filter(isKept), snapshots: kept };
 }
 
-/** @param updatedMs when the metadata is written */
 export function metadataBytes({ location, schemas, snapshots }: IcebergTable, updatedMs: number): Buffer {
   const [current, last] = [schemas.at(-1), snapshots.at(-1)];
   if (!current || !last) throw new Error(`${location} has no snapshot`);

@@ -46,17 +46,14 @@ const CONCURRENCY = 8;
 const MAX_ROUNDS = 20;
 const PAUSE_MS = 25;
 
-/** A report of a brand whose Iceberg table is written. */
 export type IcebergReport = BrandReport & { iceberg: ReportIceberg };
 
-/** The month of a brand, with the files in its ledger now. */
 interface BrandMonth {
   brand: string;
   month: string;
   files: readonly DataFile[];
 }
 
-/** The table on which a commit builds. */
 interface FoundTable {
   table?: IcebergTable;
   manifests: readonly ManifestFile[];
@@ -64,7 +61,6 @@ interface FoundTable {
   foreign?: string;
 }
 
-/** The numbers and the schema of a commit. */
 interface Commit {
   snapshotId: number;
   sequence: number;
@@ -252,14 +248,12 @@ export function nameIn(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The month of a manifest, from its name. */
 function monthOf({ manifest_path }: ManifestFile): Pick<BrandMonth, 'brand' | 'month'>[] {
   const name = /^(.+)-(\d{4}-\d\d)-[0-9a-f]{16}-\d+\.avro$/.exec(nameIn(manifest_path));
   const [, brand, month] = name ?? [];
   return brand === undefined || month === undefined ? [] : [{ brand, month }];
 }
 
-/** Whether a manifest belongs to a month. */
 function isOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>) {
   return (manifest: ManifestFile) =>
     monthOf(manifest).some((found) => found.brand === brand && found.month === month);
@@ -328,10 +322,7 @@ function summaryOf(written: readonly ManifestFile[], all: readonly ManifestFile[
   };
 }
 
-/**
- * Reads an object of the table's metadata.
- * @returns `undefined` if it is missing or damaged, or if `put` did not return the address
- */
+/** @returns `undefined` if it is missing or damaged, or if `put` did not return the address */
 export async function readAt<T>(
   { iceberg, lake, report }: IcebergReport,
   address: string,

@@ -12,9 +12,7 @@ export interface Kernel {
   readonly memory: WebAssembly.Memory;
   /** Sets the secret of the hashes that find literals; nobody else may know it. */
   seedHashes(first: bigint, factor: bigint): void;
-  /** Forgets all pieces. */
   releaseAll(): void;
-  /** @returns the address of a piece of memory */
   allocate(bytes: number): number;
   allocateZeros(bytes: number): number;
   /** @param bytes the number with which it was allocated */
@@ -122,7 +120,6 @@ const MOST_SPARE = 8;
 const MOST_SPARE_FOR_ROWS = 2;
 const MOST_SPARE_BYTES = 2 ** 25;
 
-/** A piece of an instance's memory. */
 export interface Piece {
   readonly at: number;
   readonly bytes: number;
@@ -133,10 +130,7 @@ let newInstance = shippedInstance;
 const spare: Kernel[] = [];
 const spareForRows: Kernel[] = [];
 
-/**
- * Sets how all further kernels are created: the fuzz runs another build through the same code that calls the shipped
- * build.
- */
+/** The fuzz runs another build through the same code that calls the shipped build. */
 export function makeKernelsBy(make: () => WebAssembly.Instance): void {
   newInstance = make;
   spare.length = 0;
@@ -152,10 +146,7 @@ export function giveBackKernel(kernel: Kernel): void {
   keep(kernel, spare, MOST_SPARE);
 }
 
-/**
- * A kernel for rows, which stay while other instances read pages: an instance that had space for a page never shrinks
- * (I12).
- */
+/** For rows, which stay while others read pages: an instance that had space for a page never shrinks (I12). */
 export function takeRowsKernel(): Kernel {
   return spareForRows.pop() ?? newKernel();
 }
@@ -172,7 +163,6 @@ export function allocated(kernel: Kernel, bytes: number): Piece {
   return { at: kernel.allocate(bytes), bytes };
 }
 
-/** Copies the values to the kernel's memory. */
 export function copied(kernel: Kernel, values: Uint8Array | Int32Array | Uint32Array | Float64Array): Piece {
   const piece = allocated(kernel, values.byteLength);
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);

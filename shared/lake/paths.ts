@@ -31,42 +31,28 @@ export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of the tables of closed months, in the order of the folders. */
 export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
-/** The table that shows which days are present or missing. */
 export const COVERAGE_TABLE = 'coverage';
-/** The table of changes that later readings found in closed days. */
 export const CHANGES_TABLE = 'changes';
 /** The tables that are built from ledgers; they are stored like a report's table. */
 export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CHANGES_TABLE];
 
-/** The snapshots of all tables. */
 export const SNAPSHOTS_PREFIX = 'snapshots/';
 /** The changes of each closed day, whose objects the ledgers name; the table `changes` is built from them. */
 export const CHANGES_PREFIX = 'changes/';
-/** The closes of months, a document for each brand and month. */
 export const CLOSES_PREFIX = 'closes/';
 /** The raw records of all reports; a lifecycle rule expires them. */
 export const RAW_PREFIX = 'raw/';
-/** The ledgers and states of all reports. */
 export const LEDGERS_PREFIX = 'ledger/';
 /** The number of the lake's layout; beside the ledgers, so that the bucket protects it as it protects them. */
 export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
-/** The schemas of all tables. */
 export const SCHEMAS_PREFIX = 'schema/';
-/** What the lake keeps of the settings of all brands. */
 export const SETTINGS_OF_BRANDS = `${SCHEMAS_PREFIX}settings/`;
-/** The rate budgets, which record the runs that share the rate of each brand. */
 export const RATES_PREFIX = 'rates/';
-/** The metadata of all Iceberg tables, whose files are the snapshots. */
 export const ICEBERG_PREFIX = 'iceberg/';
-/** The documents and pages of the watcher. */
 export const STATUS_PREFIX = 'status/';
-/** The status page. */
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
-/** What the watcher has seen and reported. */
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
-/** For which program and settings the catalog was brought up to date. */
 export const CATALOG_STAMP_KEY = `${STATUS_PREFIX}catalog.json`;
-/** Copies of damaged documents that were replaced. */
 export const DAMAGED_PREFIX = 'damaged/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
@@ -94,12 +80,10 @@ export function partitionPath(partition: Partition): string {
   return partition.map(([key, value]) => `${key}=${value}`).join('/');
 }
 
-/** The partition of a day in a report's table. */
 export function dayPartition(brand: string, day: string): Partition {
   return partitionOf(DAY_PARTITION_KEYS, [brand, day]);
 }
 
-/** All partitions of a brand in a report's table. */
 export function brandPartitions(brand: string): Partition {
   return partitionOf(DAY_PARTITION_KEYS, [brand]);
 }
@@ -114,10 +98,7 @@ export function closedTable(table: string): string {
   return `${table}_closed`;
 }
 
-/**
- * The partition of a day in a table of closed months; without a day, the whole close.
- * @param close the month, `YYYY-MM`
- */
+/** Without a day, the whole close. @param close the month, `YYYY-MM` */
 export function closedPartition(close: string, brand: string, day?: string): Partition {
   return partitionOf(CLOSED_PARTITION_KEYS, day === undefined ? [close, brand] : [close, brand, day]);
 }
@@ -163,12 +144,10 @@ export function storedAt(
 
 const SNAPSHOT_FILE = 'part-0000.parquet';
 
-/** The only Parquet object of a snapshot. */
 export function snapshotKey(table: string, partition: Partition, snapshot: string): string {
   return `${snapshotPrefix(table, partition, snapshot)}${SNAPSHOT_FILE}`;
 }
 
-/** The key of a version of a day, in a report's table. */
 export function versionKey(table: string, brand: string, day: string, snapshot: string): string {
   return snapshotKey(table, dayPartition(brand, day), snapshot);
 }
@@ -224,10 +203,8 @@ export function brandResultsPrefix(brand: string): string {
 }
 
 const PROGRESS_FILE = 'progress.json';
-/** The names of `chunkName`. */
 const CHUNK = /^chunk-\d{6,}\.json-seq\.zst$/;
 
-/** The progress document of an attempt. */
 export function progressKey(report: string, brand: string, day: string, attempt: string): string {
   return `${attemptPrefix(report, brand, day, attempt)}${PROGRESS_FILE}`;
 }

@@ -13,7 +13,6 @@ import { type LifecycleContext, type Rules, partsOf, recordsOf, rulesOf } from '
 import type { Moment } from './rows.ts';
 import { KEPT_AGES, lifecycleShape } from './shape.ts';
 
-/** A version that will be committed, and the version before. */
 export interface Replaced {
   before: Committed | undefined;
   after: Committed;
@@ -78,7 +77,6 @@ export async function recordLifecycle(
   }
 }
 
-/** Whether the lifecycle rows were made by the rules that apply now. */
 export async function isLifecycleCurrent(ctx: LifecycleContext, committed: Committed): Promise<boolean> {
   return (await rulesOf(ctx, committed))?.basis === committed.lifecycle?.basis;
 }

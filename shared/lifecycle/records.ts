@@ -17,7 +17,6 @@ import { BONUS_KINDS, comparedState, spellings, withoutSpaces } from '../reports
 import { ROLES, type Role, type RoleColumn, placesOfRole } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
-/** A report of a brand, with its settings if they are known. */
 export type LifecycleContext = Pick<
   BrandReport,
   'brand' | 'report' | 'lake' | 'schema' | 'stored' | 'clock' | 'newId' | 'log'
@@ -26,7 +25,6 @@ export type LifecycleContext = Pick<
 /** A record's value is the first that is not empty at these places. */
 type Places = readonly RoleColumn[];
 
-/** How the records of a version are judged. */
 export interface Rules {
   /** The columns that identify a record, each with the places of its values; empty: nothing identifies it. */
   key: readonly Places[];
@@ -72,7 +70,6 @@ function fingerprint(rules: unknown): string {
   return hash('sha256', JSON.stringify(rules), 'hex').slice(0, 16);
 }
 
-/** The fingerprints of the key and of the states with which the rows were made. */
 export function partsOf(of: Pick<Lifecycle, 'basis'> | undefined): readonly string[] {
   return of?.basis.split('-') ?? [];
 }
@@ -106,7 +103,6 @@ export interface NowColumns {
   columns: ReadonlyMap<string, CodedColumn>;
 }
 
-/** All records of a version, a row group at a time. */
 export async function* recordsOf(
   file: CodedFile,
   { key, places, words, bonuses }: Rules,
@@ -143,7 +139,6 @@ export async function* recordsOf(
   }
 }
 
-/** Returns a function that reads a record of a group as an object. */
 export function recordReader(columns: NowColumns['columns']): (row: number) => Now {
   const text = (name: keyof Now) => textsAt(columns.get(name));
   const amount = (name: keyof Now) => {

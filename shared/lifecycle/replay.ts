@@ -21,7 +21,6 @@ const MAX_RECORDS = 100_000;
 /** At least so many rows that stay together become a row group of their own. */
 const WHOLE_ROWS = 1_000;
 
-/** The input of `replay`. */
 export interface Replay {
   /** The lifecycle rows up to the version before. */
   earlier?: { file: CodedFile; digest: string } | undefined;
@@ -57,7 +56,6 @@ export async function writeNewRows(
 
 /**
  * Writes the rows of a version that replaces another, or whose records share keys.
- * @param columns of the table
  * @param most how many records are in memory
  * @throws if a file differs from what was written
  */
@@ -222,7 +220,6 @@ function keptRows(
   return kept;
 }
 
-/** The column of the kept rows; a value that stays keeps its code. */
 function changedColumn(
   { name, type }: Pick<Column, 'name' | 'type'>,
   column: CodedColumn | undefined,

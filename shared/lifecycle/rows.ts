@@ -4,7 +4,6 @@ import type { Row } from '../lake/table/columns.ts';
 import type { Now } from './records.ts';
 import { KEPT_STATES } from './shape.ts';
 
-/** The replacement of a version: its times and its cause. */
 export interface Moment {
   /** When the reading of the replaced version began; missing: no earlier reading is known. */
   after?: Date;
@@ -43,7 +42,6 @@ export function rowAfter(
   return row;
 }
 
-/** The values that identify a row. */
 export type Identity = Pick<Row, 'key' | 'kind' | 'publisher_id' | 'currency'>;
 
 /** The identity as one text. Records without a key are identified by the other values; no value is an empty text. */
@@ -62,7 +60,6 @@ interface Held {
   isMet: boolean;
 }
 
-/** The records of a version. */
 export class Records {
   /** The first record with the key: most keys have no other record, and an identity is a longer text. */
   readonly #byKey = new Map<unknown, Held>();
@@ -75,7 +72,6 @@ export class Records {
     else this.#byName.set(nameOf(now), { now, isMet: false });
   }
 
-  /** The records that continue a row, if there are some. */
   match(row: Identity): Now | undefined {
     const held = this.#find(row);
     if (held) held.isMet = true;

@@ -79,7 +79,6 @@ const COLUMNS = columnsOf([
   ),
 ]);
 
-/** The lifecycle tables of all reports. */
 export function lifecycleTables(reports: ReportRegistry): TableShape[] {
   return Object.values(reports).flatMap((report) => lifecycleShape(report) ?? []);
 }

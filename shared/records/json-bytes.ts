@@ -1,14 +1,11 @@
-/** Bytes that a JSON text consists of, and what a literal begins with. */
 export const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 export const [OPEN_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x7b, 0x7d];
 const [MINUS, ZERO, NINE] = [0x2d, 0x30, 0x39];
 
-/** Whether the literal that begins at `start` is a list or an object. */
 export function isNested(bytes: Uint8Array, start: number): boolean {
   return bytes[start] === OPEN_OBJECT || bytes[start] === OPEN_LIST;
 }
 
-/** Whether a literal that begins with this byte is a number. */
 export function beginsNumber(byte: number | undefined): boolean {
   return byte !== undefined && (byte === MINUS || (byte >= ZERO && byte <= NINE));
 }

@@ -11,9 +11,7 @@ import { LANES, type Lanes } from './murmur.ts';
 /** Numbers of a slot: three of the key, whose first number is never 0 in a used slot, and the content. */
 const STRIDE = 4;
 const CONTENT = 3;
-/**
- * I12: without knowing the seed, nobody can choose keys that share a slot and so make each search as long as the list.
- */
+/** I12: without the seed, nobody can choose keys that share a slot and make each search as long as the list. */
 const SEED = randomFillSync(new Int32Array(LANES));
 const FIRST_SLOTS = 1_024;
 /** The content of keys that were met before `forgetContents`. */
@@ -29,7 +27,6 @@ export class MetRecords {
   #slots = new Int32Array(FIRST_SLOTS * STRIDE);
   #taken = 0;
 
-  /** How many keys were met. */
   get size(): number {
     return this.#taken;
   }
@@ -82,7 +79,6 @@ export class MetRecords {
   }
 }
 
-/** The hashes of keys, for `MetRecords`. */
 export function keyHashes(keys: readonly string[]): Lanes {
   const ends = new Uint32Array(keys.length + 1);
   for (const [index, key] of keys.entries()) ends[index + 1] = (ends[index] ?? 0) + key.length * 2;

@@ -23,7 +23,6 @@ export function shortHashOfBytes(bytes: DataView, start: number, end: number, se
 export type Lanes = Int32Array;
 export const LANES = 4;
 
-/** Makes every bit depend on the others. */
 export function avalanche(lane: number): number {
   const once = Math.imul(lane ^ (lane >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);

@@ -15,9 +15,7 @@ const MOST_BYTES = 2 ** 27;
 /** Keys that parseJson treats specially, or that are not safe as a key of every object. */
 const SPECIAL_KEYS = [DUPLICATES, '__proto__'];
 
-/**
- * The records of a JSON list that was checked before. @throws SyntaxError or TypeError if it is not a list of objects
- */
+/** The list was checked before. @throws SyntaxError or TypeError if it is not a list of objects */
 export function readRecords(bytes: Buffer): RecordList {
   if (!isUtf8(bytes)) throw new TypeError('UTF-8 was expected');
   const scanned = readText(bytes, (text) => text.recordsAt(0));
@@ -51,7 +49,6 @@ export class JsonText {
     new Uint8Array(kernel.memory.buffer, this.#begin, bytes.length).set(bytes);
   }
 
-  /** The first position without white space. */
   endOfSpace(at: number): number {
     return at < 0 ? at : this.#kernel.endOfSpace(this.#begin + at) - this.#begin;
   }

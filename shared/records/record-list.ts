@@ -67,7 +67,6 @@ export function withoutZeros(digits: string): string {
 }
 
 export interface RecordList {
-  /** Records in the list. */
   readonly count: number;
   readonly bytes: Buffer;
   /** Of the list in `bytes`, brackets included. */
@@ -78,20 +77,14 @@ export interface RecordList {
    * escapes, its text in `bytes` is then what `stringifyJson` would write.
    */
   readonly isCompact: boolean;
-  /** The fields of all records, each once. */
   readonly fields: readonly string[];
   /**
    * By field: how many records have a value other than null, times ONE_RECORD, plus the kinds of these values as bits.
    */
   readonly observed: Int32Array;
-  /**
-   * Three numbers for each value, in the order of the text: the index of its field, the start and the end of its
-   * literal.
-   */
+  /** For each value, in the order of the text: the index of its field, the start and the end of its literal. */
   readonly values: Int32Array;
-  /**
-   * Three numbers for each record: its start and its end in `bytes`, and the position in `values` after its last value.
-   */
+  /** For each record: its start and its end in `bytes`, and the position in `values` after its last value. */
   readonly records: Int32Array;
 }
 
@@ -101,7 +94,6 @@ export const ONE_RECORD = 16;
 /** Numbers of a value in `values`, and of a record in `records`. */
 export const STRIDE = 3;
 
-/** The position in `values` of the record's first value. */
 export function firstValueOf({ records }: RecordList, index: number): number {
   return index === 0 ? 0 : (records[index * STRIDE - 1] ?? 0);
 }
@@ -114,7 +106,6 @@ export function recordAt({ bytes, records }: RecordList, index: number): JsonObj
   throw new TypeError(`record ${index} of a list is not an object`);
 }
 
-/** All records, with all digits. */
 export function recordsOfList(list: RecordList): JsonObject[] {
   return Array.from({ length: list.count }, (_, index) => recordAt(list, index));
 }
@@ -209,14 +200,12 @@ export function recordListOf(all: readonly JsonObject[]): RecordList {
   };
 }
 
-/** The kind of a value other than null. */
 function kindOf(literal: string): number {
   if (literal.startsWith('"')) return KIND.text;
   if (literal.startsWith('t') || literal.startsWith('f')) return KIND.boolean;
   return literal.startsWith('{') || literal.startsWith('[') ? KIND.nested : KIND.number;
 }
 
-/** A page without records. */
 export const NO_RECORDS = recordListOf([]);
 
 /** Bytes `[start, end)` as text; invalid UTF-8 is replaced. */

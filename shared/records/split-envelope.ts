@@ -11,9 +11,7 @@ import { type RecordList, textOf } from './record-list.ts';
 
 /** I12: the limit for a response besides its records: parsing creates objects of many times the size. */
 export const MAX_BESIDE_BYTES = 2 ** 20;
-/** A position outside any text. */
 const NOWHERE = -1;
-/** Keys, as literals. */
 const [DATA, LIST] = ['"data"', '"list"'];
 
 export interface SplitEnvelope {
@@ -48,7 +46,6 @@ export function splitEnvelope(bytes: Buffer): SplitEnvelope | Oversized | undefi
     : undefined;
 }
 
-/** The list that has the records. */
 function listOfData(bytes: Buffer, text: JsonText): Candidate | undefined {
   const found: Lists = { named: undefined, others: 0, other: undefined };
   const end = endOfEntries(bytes, text, text.endOfSpace(0), (key, at) =>
@@ -67,7 +64,6 @@ interface Candidate {
 interface Lists {
   named: Candidate | undefined;
   others: number;
-  /** The only other list. */
   other: Candidate | undefined;
 }
 

@@ -17,23 +17,19 @@ import {
   textOf,
 } from './record-list.ts';
 
-/** The bytes of the list, brackets included. */
 export function writtenList(list: RecordList): Buffer {
   const bytes = bytesOfList(list);
   if ((list.isCompact || neededBytesOf(list) === bytes.length) && !bytes.includes(BACKSLASH)) return bytes;
   return Buffer.from(stringifyJson(recordsOfList(list)));
 }
 
-/** The bytes of a record, braces included. */
 export function writtenRecord(list: RecordList, index: number): Buffer {
   const bytes = bytesOfRecord(list, index);
   const isCompact = list.isCompact || neededBytes(list, index, []) === bytes.length;
   return isCompact && !bytes.includes(BACKSLASH) ? bytes : Buffer.from(stringifyJson(recordAt(list, index)));
 }
 
-/**
- * How many bytes each field's key takes, as far as needed; NaN for an integer key, which objects move to their front.
- */
+/** Bytes of each field's key, as far as needed; NaN for an integer key, which objects move to their front. */
 type Keys = number[];
 
 function bytesOfKey(list: RecordList, field: number, keys: Keys): number {
@@ -53,7 +49,6 @@ function neededBytesOf(list: RecordList): number {
   return needed;
 }
 
-/** How many bytes a record without escapes takes; NaN if it has to be rewritten in any case. */
 function neededBytes(list: RecordList, index: number, keys: Keys): number {
   const { values, records } = list;
   const from = firstValueOf(list, index);

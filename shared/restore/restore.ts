@@ -47,7 +47,6 @@ import type { StoredObject } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import { ledgerFromSnapshots } from './ledger-from-snapshots.ts';
 
-/** A document that cannot be used, and what restores it or has restored it. */
 export interface DamagedDocument {
   key: string;
   problem: string;
@@ -72,7 +71,6 @@ export interface RestoreOptions extends LakeAccess {
   isWanted: (scope: DocumentScope) => boolean;
 }
 
-/** A document of the lake: how it is read, and what takes its place if it is damaged. */
 interface LakeDocument extends DocumentScope {
   key: string;
   parse: (stored: Json | undefined) => object;

@@ -132,7 +132,6 @@ export class StoredSettings {
     this.#begunMs = options.clock.wallMs();
   }
 
-  /** The settings of a brand; `undefined` before its first run. */
   async of(brand: string): Promise<LakeBrandSettings | undefined> {
     return settingsIn(await this.#document(brand).cached(), this.#options.reports)?.settings;
   }
@@ -282,7 +281,6 @@ function meaningOf(settings: LakeBrandSettings, name: string): Partial<Record<st
   return Object.fromEntries([...roles, ...states, ...bonuses]);
 }
 
-/** A line about a brand for the people who read an outlet. */
 export interface SettingsNote {
   brand: string;
   text: string;

@@ -7,9 +7,6 @@
  * read again and the same change is applied to the new content. Reads and writes follow one another, so that no read
  * that began before a write replaces what was written. Changes requested meanwhile go together into the next write.
  *
- *   const ledger = new CasDocument({ store, key, parse: parseLedger(key, scope), newId, pause });
- *   await ledger.update((current) => claimDay(current, day, before, mine));
- *
  * Each write adds an id to `recentWrites`. A writer whose response was lost finds its own id there if its write arrived,
  * even if others have written since. Compare-and-swap alone makes concurrent runs safe (I5).
  *
@@ -34,16 +31,12 @@ const RECENT_WRITES = 20;
 /** Retries after a lost race: another process wrote the document first. */
 export const DOCUMENT_RETRY = { maxAttempts: 40, baseMs: 10, capMs: 1000 };
 
-/** A document's key and parser, and the means to write it: a store, ids for writes, and a way to wait. */
 export interface CasDocumentOptions<T extends HasRecentWrites> {
   store: ObjectStore;
   key: string;
   /** Parses and checks stored JSON; `undefined` means that the document does not exist yet. */
   parse: (stored: Json | undefined) => T;
-  /**
-   * The content before anybody has written the document, as far as this process can tell. With it, the first write
-   * skips the read.
-   */
+  /** The content before any write, as far as this process has seen. With it, the first write skips the read. */
   first?: T;
   /** Whether an object that cannot be parsed counts as missing; otherwise, `damaged_document` is thrown. */
   recovers?: boolean;
@@ -97,7 +90,6 @@ export class CasDocument<T extends HasRecentWrites> {
     return this.#withLater((this.#known ?? (await this.#read())).value);
   }
 
-  /** The document as the store has it now. */
   async refresh(): Promise<T> {
     return (await this.#read()).value;
   }
@@ -124,7 +116,6 @@ export class CasDocument<T extends HasRecentWrites> {
     this.#later = [...this.#later, { apply }];
   }
 
-  /** Writes the changes that `updateLater` has left. */
   async flush(): Promise<void> {
     if (this.#later.length > 0) await this.update((current) => current);
   }
@@ -311,10 +302,7 @@ export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: 
   throw damagedDocument(key, `${path.join('.') || 'the document'}${found}: ${message}`);
 }
 
-/**
- * The error for a stored document that this program cannot have written. Nothing is changed until an operator has
- * examined it.
- */
+/** Nothing is changed until an operator has examined the document. */
 export function damagedDocument(key: string, what: string, cause?: unknown): BrandReportsError {
   return new BrandReportsError(
     'config',

@@ -18,7 +18,6 @@ const stamp = storedObject(() => ({
 
 export type CatalogStamp = z.infer<typeof stamp>;
 
-/** Reads a stored stamp; `undefined` gives the stamp of a catalog that nothing has brought up to date. */
 export function parseCatalogStamp(key: string) {
   return (stored: Json | undefined): CatalogStamp =>
     stored === undefined ? { version: 1, brands: {}, recentWrites: [] } : parseDocument(stamp, key, stored);

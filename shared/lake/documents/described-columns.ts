@@ -1,6 +1,4 @@
-/**
- * Describes columns for people and programs: their origin and their roles. Glue, dbt and assistants show the descriptions.
- */
+/** Glue, dbt and assistants show these descriptions of columns. */
 import { DAY_PARTITION_KEYS, type Column, type ColumnType, RESCUED, SYNCED_AT } from '../../column-types.ts';
 import type { TableColumn, TableShape } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';

@@ -30,7 +30,6 @@ import { lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
 import { type RealClocks, oneClock } from './stored-time.ts';
 import { parseWatchRecord } from './watch-record.ts';
 
-/** The means of compare-and-swap: a store, ids for writes, and a way to wait before a retry. */
 export interface DocumentAccess {
   store: ObjectStore;
   newId: () => string;

@@ -101,7 +101,6 @@ async function hasOurNumber(store: ObjectStore): Promise<boolean> {
     : otherFormat(store, `has format ${format}`);
 }
 
-/** @returns the number in the format document; `undefined` if the document is damaged */
 function parseFormat(body: Uint8Array): number | undefined {
   try {
     const document = parseJsonDocument(FORMAT_KEY, body);

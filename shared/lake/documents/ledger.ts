@@ -178,7 +178,6 @@ const superseded = storedObject(() => ({
   at: z.nullable(storedTime),
   /** Whether it has the whole day, or was read while the day was open; missing if the ledger was made from snapshots. */
   whole: z.optional(z.boolean()),
-  /** The time zone in which it was read; missing if the ledger was made from snapshots. */
   timeZone: z.optional(z.string()),
   lifecycle: z.optional(storedId),
   /** A restore found that its object is missing or truncated. */
@@ -304,20 +303,15 @@ export function isClosedForLookups(committed: Pick<Committed, 'state' | 'timeZon
 
 const ROLLBACK = 'rollback-';
 
-/**
- * The id that replaces the attempt of a version that was published again: its raw records are not those from the last
- * reading.
- */
+/** For a version that was published again: its raw records are not those from the last reading. */
 export function attemptOfRollback(id: string): string {
   return ROLLBACK + id;
 }
 
-/** Whether the version was published again by a rollback, and no reading has replaced it since. */
 export function isRolledBack({ attempt }: Pick<Committed, 'attempt'>): boolean {
   return attempt.startsWith(ROLLBACK);
 }
 
-/** The longest wait of a lookup before its next try. */
 export const MAX_LOOKUP_WAIT_MS = 3 * DAY_MS;
 
 /**
@@ -339,7 +333,6 @@ function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => Day
   return after === before ? ledger : { ...ledger, days: { ...ledger.days, [day]: after } };
 }
 
-/** The same for the version of the day; a day without a version stays. */
 function withCommitted(ledger: Ledger, day: string, change: (committed: Committed) => Committed): Ledger {
   return withEntry(ledger, day, (entry) => {
     if (!entry.committed) return entry;
@@ -412,7 +405,6 @@ export function eraseDays(ledger: Ledger, days: readonly string[], at: string, j
 }
 
 /**
- * Turns erased days into missing days.
  * @param leftClose when the close was made that lost the day; `undefined`: no close did
  */
 export function withoutTombstones(
@@ -542,7 +534,6 @@ export function hasSameObjects(one: DayObjects, other: DayObjects): boolean {
   return one.snapshot === other.snapshot && one.lifecycle?.snapshot === other.lifecycle?.snapshot;
 }
 
-/** From `now` on, queries no longer find these versions. */
 function endedBy(versions: readonly Superseded[], now: string): Superseded[] {
   return versions.map((version) => ({ ...version, at: version.at ?? now }));
 }
@@ -592,7 +583,6 @@ export function recordFindings(ledger: Ledger, { day, snapshot, checks }: Examin
   });
 }
 
-/** The events whose receipt nobody has confirmed, in order of the days. */
 export function pendingEvents({ days }: Ledger) {
   return Object.entries(days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -601,7 +591,6 @@ export function pendingEvents({ days }: Ledger) {
     );
 }
 
-/** Replaces a pending event, or removes an event that was received. */
 export function changeEvent(
   ledger: Ledger,
   { day, event: { sequence } }: { day: string; event: DayEvent },

@@ -24,7 +24,6 @@ export async function snapshotMonths(
   return found;
 }
 
-/** The damage of a month that has snapshots, but no ledger. */
 export function lostLedger(month: string): string {
   return `it is missing, but the lake has snapshots of ${month}`;
 }

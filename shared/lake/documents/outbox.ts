@@ -23,10 +23,7 @@ const dayEvent = storedObject(() => ({
   at: storedTime,
 }));
 
-/**
- * `sequence` and `version` belong to the day's last event, even after it was received, so that no later event repeats
- * its number.
- */
+/** Of the day's last event, even after it was received, so that no later event repeats its number. */
 export const outbox = storedObject(() => ({
   sequence: storedCount,
   version: storedId,
@@ -37,7 +34,6 @@ export const outbox = storedObject(() => ({
 export type DayEvent = z.infer<typeof dayEvent>;
 type Outbox = z.infer<typeof outbox>;
 
-/** The facts of a version (`Committed` of the ledger) from which its event is built. */
 interface Version extends Pick<DayEvent, 'rows'> {
   snapshot: string;
   digest: string;

@@ -40,7 +40,6 @@ const part = storedObject(() => ({
   /** Short hashes of the cursors requested so far; a repeated cursor is a cycle. */
   seen: z.array(z.string()),
   pages: storedCount,
-  /** Pages that had records. */
   recordPages: storedCount,
   records: storedCount,
   chunks: z.array(chunk),
@@ -84,7 +83,6 @@ const slice = storedObject(() => ({
   ),
   parts: z.array(part),
   observations: z.record(z.string(), storedCount),
-  /** Records without the report's primary key. */
   withoutKey: storedCount,
   /** Of lookups: whether it repeats only the lookups that returned no record, because all others were answered. */
   onlyRefused: z.optional(z.boolean()),
@@ -110,7 +108,6 @@ export type Progress = z.infer<typeof progress>;
 
 export const EMPTY_PROGRESS: Progress = { version: 1, queryFingerprint: '', slices: [], recentWrites: [] };
 
-/** Reads a stored progress document; `undefined` gives a document without staged pages. */
 export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress => {
     if (stored === undefined) return EMPTY_PROGRESS;

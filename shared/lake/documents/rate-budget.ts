@@ -16,7 +16,6 @@ import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
 import { parseDocument, storedCount, storedObject } from './cas-document.ts';
 
-/** How often a run that sends requests renews its entry. */
 export const RENEW_EVERY_MS = 3_000;
 /** A run that has sent no request for this long leaves its rate to the others. */
 export const IDLE_AFTER_MS = 10_000;
@@ -37,7 +36,6 @@ const share = storedObject(() => ({
   wants: requestsPerSecond,
   /** The rate of the brand in the settings of the run. */
   limit: z.number().check(z.positive()),
-  /** Increases with every renewal. */
   renewals: storedCount,
 }));
 
@@ -50,7 +48,6 @@ const budget = storedObject(() => ({
 
 export type RateBudget = z.infer<typeof budget>;
 
-/** Reads a stored budget; `undefined` gives a budget that no run shares. */
 export function parseRateBudget(key: string) {
   return (stored: Json | undefined): RateBudget => {
     if (stored === undefined) return { version: 1, runs: {}, recentWrites: [] };
@@ -61,18 +58,14 @@ export function parseRateBudget(key: string) {
 /** What a run writes about itself. Rates are in requests per second. */
 export interface Renewal {
   runId: string;
-  /** The rate of the brand, for all runs together, in this run's settings. */
   limit: number;
-  /** The highest rate that this run could use. */
   wants: number;
   /** The rate that it uses now; the document gives it no less. */
   inUse: number;
   renewals: number;
-  /** Runs that have ended. */
   gone: ReadonlySet<string>;
 }
 
-/** The budget with the run's entry renewed, and without the runs that are gone. */
 export function withRenewal(budget: RateBudget, renewal: Renewal): RateBudget {
   const { runId, limit, wants, renewals } = renewal;
   const others = othersOf(budget, renewal);

@@ -226,7 +226,6 @@ export function readLedger(
   return readDocument(store, key, parse);
 }
 
-/** The table's columns: the documented columns and every column found so far. */
 export function readSchema(store: ObjectStore, report: ReportDefinition): Promise<StoredSchema> {
   return readDocument(store, schemaKey(report.table), parseStoredSchema(report));
 }

@@ -1,11 +1,7 @@
 /**
- * The report state, `ledger/<report>/<brand>/state.json`, holds what runs of a report leave to later runs and the watcher:
- * - When a day of each month is next due. Without it, every run would read the ledgers of all months since the start
- *   date, only to find that no day is due.
- * - Unfinished work: the continuations of runs with little time.
- * - What was done once: the daily work, the vacuum, the probe of `endDate`, whether the service ever returned a record.
- * - How the service pages, as the readings of a week have shown.
- * - How the last run ended.
+ * The report state, `ledger/<report>/<brand>/state.json`, holds what runs of a report leave to later runs and the watcher.
+ * It has when a day of each month is next due: without this, every run would read the ledgers of all months since the
+ * start date, only to find that no day is due.
  * The entries of months are hints that can be rebuilt from the ledgers. A wrong hint may cause an unnecessary read, never
  * a missed read: `mayBeDue` returns true unless the state proves the opposite. A run therefore marks a month dirty before
  * it claims a day in it, and records due times only after its work. If it dies in between, the month stays dirty and the
@@ -44,10 +40,7 @@ const month = storedObject(() => ({
   ),
 }));
 
-/**
- * How the last run of due days ended, for the watcher. Runs of a range do not change it: they would hide a schedule
- * that stopped.
- */
+/** How the last run of due days ended. Runs of a range do not change it: they would hide a schedule that stopped. */
 const lastRun = storedObject(() => ({
   at: storedTime,
   /** When the first of the consecutive runs with this result ended. */
@@ -69,25 +62,18 @@ const state = storedObject(() => ({
   /** Fingerprint of the policy from which the due times follow. */
   policy: z.string(),
   months: z.record(z.string(), month),
-  /**
-   * The continuations of runs with little time: ranges under `from..to`, and days that the policy makes due under
-   * `due`.
-   */
+  /** Of runs with little time: ranges under `from..to`, and days that the policy makes due under `due`. */
   continuations: z.record(
     z.string(),
     storedObject(() => ({ id: z.string(), since: storedTime })),
   ),
-  /**
-   * Whether the service ever returned a record. Until then empty responses prove nothing, so the days are unverified.
-   */
+  /** Until the service has returned a record, empty responses prove nothing, so the days are unverified. */
   hasReturnedRecords: z.boolean(),
   /** The setting `endDate` for which a probe found that the service agrees. */
   probedEndDate: z.optional(z.string()),
   /** When the service last requested a pause instead of answering the probe. */
   probePausedAt: z.optional(storedTime),
-  /**
-   * How the service pages (`PagingHabits`), as readings have shown since `since`, with settings of this fingerprint.
-   */
+  /** `PagingHabits`, as readings have shown since `since`, with settings of this fingerprint. */
   paging: z.optional(
     storedObject(() => ({
       settings: z.string(),
@@ -163,10 +149,7 @@ const DIRTY_MS = HOUR_MS;
 
 export type KnownMonth = ReportState['months'][string];
 
-/**
- * True if a day of the month may be due, as far as the state shows.
- * @param upstream for a report with an upstream: the state of that report
- */
+/** @param upstream for a report with an upstream: the state of that report */
 export function mayBeDue(
   state: ReportState,
   policy: string,
@@ -204,7 +187,6 @@ export function monthsWithDays({ months }: ReportState): string[] {
 
 export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
 
-/** Marks months as dirty before the run claims a day in them. */
 export function markMonthsDirty(
   state: ReportState,
   months: readonly string[],
@@ -235,7 +217,6 @@ function isUntouched(state: ReportState, month: string, run: string, seen: SeenM
 }
 
 export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
-  /** When a day of the month is next due, in milliseconds; `null` if all its days are settled. */
   dueMs: number | null;
 }
 

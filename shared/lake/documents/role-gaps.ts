@@ -97,10 +97,7 @@ export function gapText({ brand, report, role, views, evidence, ...gap }: RoleGa
   return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${whenToSet(gap)}: ${gap.setting}`;
 }
 
-/**
- * The words that introduce the line of settings. Without a candidate, the line only states that the service has no
- * such field.
- */
+/** Without a candidate, the line of settings only states that the service has no such field. */
 export function whenToSet({ candidates }: Pick<RoleGap, 'candidates'>): string {
   return candidates.length > 0 ? 'To set it' : 'If the service lacks it';
 }

@@ -8,7 +8,6 @@ import { MINUTE_MS } from '../../days.ts';
 export interface RealClocks {
   /** The earlier of the machine's and the service's clock. */
   earlierMs: () => number;
-  /** The later of both. */
   laterMs: () => number;
 }
 

@@ -1,4 +1,3 @@
-/* Selects the sums of a day by currency, as the ledger has them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../../column-types.ts';
 import { AMOUNT_ROLES, type ChosenFields, isRole, placesOf } from '../../roles/index.ts';

@@ -40,7 +40,6 @@ const record = storedObject(() => ({
   /** Missing as long as nobody receives events. */
   events: z.optional(
     storedObject(() => ({
-      /** The number of the newest event. */
       sequence: z.number(),
       /** By id: the problems whose opening is an event and whose solution is not yet an event. */
       open: z.record(

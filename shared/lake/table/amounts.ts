@@ -50,7 +50,6 @@ export interface Unreadable {
 
 /** What a value is: an amount in units of nine places, `null` if it is something else, `undefined` if it is empty. */
 type Read = bigint | null | undefined;
-/** The values of a column by code. */
 interface Coded<T> {
   codes: Uint32Array;
   values: readonly (T | undefined)[];
@@ -65,7 +64,6 @@ const LIKE_AMOUNT = /amount|amt|comm|price|value|total|revenue|turnover|payout|e
 /** More columns add nothing to a finding. */
 const MAX_COLUMNS = 50;
 const MAX_EXAMPLE = 60;
-/** A code without a value. */
 const NO_CODE = 0xffff_ffff;
 
 export class Amounts {
@@ -99,7 +97,6 @@ export class Amounts {
     this.#hasTotals = !isCurrencyOpen(columns, fields);
   }
 
-  /** Counts the columns of rows and passes them on. */
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     const held: Held = { currencies: new Map(), amounts: new Map() };
     for (const named of columns) {
@@ -207,10 +204,7 @@ export class Amounts {
   }
 }
 
-/**
- * The columns of a row group from which its totals are computed, by the key of the place: copies, because a column is valid
- * only until the next.
- */
+/** Copies of a row group's columns by the key of the place, because a column is valid only until the next. */
 interface Held {
   currencies: Map<string, Coded<string>>;
   amounts: Map<string, ReadColumn>;
@@ -318,10 +312,7 @@ export function isText({ column, path }: RoleColumn): boolean {
 
 const NOT_A_CURRENCY = '?';
 
-/**
- * The key of a currency in totals. An unreadable currency has its own key, so that its sums are not added to sums
- * without a currency.
- */
+/** An unreadable currency has its own key, so that its sums are not added to sums without a currency. */
 function currencyKey(text: string | undefined): string | undefined {
   const key = text?.trim().toUpperCase();
   if (key === undefined || key === '') return undefined;

@@ -17,7 +17,6 @@ import { columnsOf, filledColumns, readMetadata, startOf } from './parquet-foote
 import type { ReadableFile } from './readable-file.ts';
 import type { Texts } from './texts.ts';
 
-/** Rows of one row group. */
 export interface CodedGroup {
   rows: number;
   /** The number of its first row in the file. */
@@ -26,12 +25,10 @@ export interface CodedGroup {
   columns: Iterable<NamedColumn>;
 }
 
-/** A snapshot of a table. */
 export interface CodedFile {
   columns: Column[];
   rows: number;
   /**
-   * All rows.
    * @param names only these columns
    * @param isWanted whether to read a row group, by the number of its first row and of the row after its last
    */
@@ -41,7 +38,6 @@ export interface CodedFile {
   ): AsyncGenerator<CodedGroup, void, undefined>;
 }
 
-/** Opens a file that `writeParquet` wrote. */
 export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
   const metadata = await readMetadata(file);
   const columns = columnsOf(metadata);
@@ -60,7 +56,6 @@ export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
   };
 }
 
-/** One row group of the file, with only these columns. */
 export async function readGroup(
   file: ReadableFile,
   group: RowGroup,
@@ -98,7 +93,6 @@ export function rowsOf({ rows, columns }: Omit<CodedGroup, 'firstRow'>): Row[] {
   return made;
 }
 
-/** The place of a column of a row group in the file. */
 interface Place {
   column: Column;
   start: number;
@@ -117,10 +111,7 @@ function placesIn(group: RowGroup, columns: readonly Column[]): Place[] {
     });
 }
 
-/**
- * Reads the columns in one request, because the columns of a row group lie next to each other; each column is
- * unpacked when the caller reaches it.
- */
+/** One request, because the columns of a row group lie next to each other; each is unpacked when it is reached. */
 async function chunksOf(
   file: ReadableFile,
   group: RowGroup,
@@ -147,7 +138,6 @@ interface Chunk extends Place {
   pages: readonly Page[];
 }
 
-/** Values that lie next to each other. */
 interface Page {
   view: DataView;
   values: number;
@@ -211,7 +201,6 @@ function placesOf(packed: DataView, count: number): Uint32Array {
   return places;
 }
 
-/** All rows of the chunk. */
 function wholeColumn({ column, codes, pages }: Chunk): CodedColumn {
   if (column.type === 'string') return { codes, texts: textsOfPages(pages) };
   const units = column.type === AMOUNT ? shortUnits(pages) : undefined;
@@ -306,10 +295,7 @@ function shortUnits(pages: readonly Page[]): Float64Array | undefined {
   return units;
 }
 
-/**
- * Unpacks into one buffer of the exact size: many small buffers outside the heap would start full garbage
- * collections.
- */
+/** Into one buffer: many small buffers outside the heap would start full garbage collections. */
 function unpacked(page: Uint8Array, bytes: number): DataView {
   return viewOf(zstdDecompressSync(page, { chunkSize: Math.max(MIN_CHUNK_BYTES, bytes + 1) }));
 }

@@ -13,7 +13,6 @@ export interface CodedValues {
   values: readonly (Value | undefined)[];
 }
 
-/** A column of texts. */
 interface CodedTexts {
   codes: Uint32Array;
   texts: Texts;
@@ -35,7 +34,6 @@ export function beginningOfCode(column: CodedColumn, code: number, most: number)
   return typeof value === 'string' ? value.slice(0, most) : undefined;
 }
 
-/** The value of a code; `undefined` for NULL. */
 export function valueOfCode(column: CodedColumn, code: number): Value | undefined {
   if ('values' in column) return column.values[code];
   if ('texts' in column) return textOfCode(column.texts, code);

@@ -14,10 +14,7 @@ import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '
 import type { CodedColumn } from './coded-rows.ts';
 import { type Part, type Present, StoredValues } from './stored-values.ts';
 
-/**
- * A page of values ends at this many bytes. A page of places needs no limit: it has two bytes for each row of a row
- * group.
- */
+/** For a page of values. A page of places needs no limit: it has two bytes for each row of a row group. */
 const PAGE_BYTES = 2 ** 20;
 /** I12: the statistics of all row groups stay in memory until the end of the file. */
 const MAX_STATISTIC_BYTES = 1_024;
@@ -25,7 +22,6 @@ const MAX_STATISTIC_BYTES = 1_024;
 export type Compress = (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>;
 
 /**
- * Appends the column's pages to `output`.
  * @param cells missing for a column without any value
  * @param compress to a ZSTD frame
  * @returns where the pages are and what they contain, for the footer of the file
@@ -122,7 +118,6 @@ type PageSize = 'uncompressed_page_size' | 'compressed_page_size';
 const NOTHING = new Uint8Array();
 const COMPRESSED_NOTHING = zstdCompressSync(NOTHING);
 
-/** The page of a column without any value. */
 function allNull(rows: number): Part {
   return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: 0, bytes: 0 };
 }
@@ -133,7 +128,6 @@ function dictionaryPays({ filled, distinct, distinctBytes, rowBytes }: Present):
   return distinct < filled && 2 * (placesBytes + distinctBytes) <= rowBytes;
 }
 
-/** How many bits a place takes among this many values. */
 function bitWidth(distinct: number): number {
   return 32 - Math.clz32(distinct - 1);
 }

@@ -47,7 +47,6 @@ export class ColumnFacts {
     this.#words = new Map(mayBeStates.map((column) => [column.name, { column, rows: new Map() }]));
   }
 
-  /** Counts the columns of rows and passes them on. */
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     for (const named of columns) {
       const [name, column] = named;
@@ -82,15 +81,11 @@ export class ColumnFacts {
     return columns.length > 0 ? Object.fromEntries(columns) : undefined;
   }
 
-  /** Counts rows whose value of the column is in `_rescued`. */
   addRescued(column: string, rows: number): void {
     this.#rescued.set(column, (this.#rescued.get(column) ?? 0) + rows);
   }
 
-  /**
-   * By column: the rows whose value is in `_rescued`, of the columns with the most; `undefined` if no column has such
-   * rows.
-   */
+  /** By column: the rows whose value is in `_rescued`, of the columns with the most such rows. */
   get rescued(): Record<string, number> | undefined {
     if (this.#rescued.size === 0) return undefined;
     const columns = [...this.#rescued].sort(([, a], [, b]) => b - a);
@@ -142,7 +137,6 @@ export function addRows(sum: Sum, rows: number, column: CodedValues | CodedUnits
   return found;
 }
 
-/** @param filled by column: the rows that have a value */
 export function fullest(filled: Record<string, number>): Record<string, number> {
   const columns = Object.entries(filled);
   if (columns.length <= MAX_FILLED) return filled;
@@ -278,7 +272,6 @@ export function countOf(column: CodedColumn): number {
   return ('texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values).length;
 }
 
-/** By code: the number of rows that have it. */
 export function rowsByCode(
   rows: number,
   { codes }: Pick<CodedColumn, 'codes'>,
@@ -292,10 +285,7 @@ export function rowsByCode(
   return counts;
 }
 
-/**
- * The sum of the rows' whole numbers; `undefined` if no row has a number. Doubles are added as long as they are
- * exact.
- */
+/** `undefined` if no row has a number. Doubles are added as long as they are exact. */
 function sumOfRows(counts: Uint32Array, units: Float64Array): bigint | undefined {
   let sum: bigint | undefined;
   let exact = 0;

@@ -31,7 +31,6 @@ export type Row = Record<string, Value | null | undefined>;
  */
 export type Observations = Record<string, number>;
 
-/** How many discovered columns a table has at most. */
 export const MAX_DISCOVERED = 1_000;
 /**
  * How many fields of one day can become discovered columns. Without it, one odd record with thousands of keys would
@@ -47,7 +46,6 @@ const MAX_NAME_LENGTH = MAX_FIELD_LENGTH - '_1000'.length;
 /** Partition keys, and the only such name that every JavaScript object inherits. */
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
-/** The schema of a table without any records yet. */
 export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema {
   const taken = new Set(RESERVED);
   const columns = documented.map(({ field, type }) => ({
@@ -72,7 +70,6 @@ export function observe(into: Observations, { fields, observed: ofList }: Record
   for (const field of byFrequency(into).slice(MAX_OBSERVED)) delete into[field];
 }
 
-/** The fields that either has seen. */
 export function mergeObservations(a: Observations, b: Observations): Observations {
   const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   const all = Object.fromEntries(
@@ -158,10 +155,7 @@ function joined(a: number, b: number): number {
   return a - kindsOfA + (b - kindsOfB) + (kindsOfA | kindsOfB);
 }
 
-/**
- * The observed fields that can be columns, the most frequent first; of equally frequent fields first those in
- * `first`, then by name.
- */
+/** The most frequent fields first; of equally frequent fields first those in `first`, then by name. */
 function byFrequency(observations: Observations, first?: ReadonlySet<string | undefined>): string[] {
   const recordsOf = (field: string) => Math.floor(observed(observations, field) / ONE_RECORD);
   const rank = (field: string) => (first?.has(field) ? 0 : 1);
@@ -184,10 +178,7 @@ function discoveredType(name: string, kinds: number): ColumnType {
   return kinds === KIND.boolean ? 'boolean' : 'string';
 }
 
-/**
- * `adGroupId` → `ad_group_id`, `HTTPStatus` → `http_status`; every character except ASCII letters and digits
- * separates.
- */
+/** `adGroupId` → `ad_group_id`, `HTTPStatus` → `http_status`; all but ASCII letters and digits separate. */
 export function snakeCase(field: string): string {
   const name = field
     .normalize('NFKD')

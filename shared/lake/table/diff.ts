@@ -15,10 +15,8 @@ import type { ReadableFile } from './readable-file.ts';
 /** How many changed records are listed at most, and how many letters they may have in both versions. */
 const LISTED_LIMITS = { records: 10_000, bytes: 16 * 2 ** 20 };
 
-/** The columns whose values together identify a row. */
 type KeyColumns = readonly string[];
 
-/** The differences between two versions. */
 export interface TableDiff {
   added: number;
   removed: number;
@@ -39,7 +37,6 @@ export interface AlteredColumn {
   after: string | null;
 }
 
-/** One version of a partition. */
 export interface TableVersion {
   file: CodedFile;
   /** The hash of each row, as its digest counted it. */
@@ -47,7 +44,6 @@ export interface TableVersion {
 }
 
 /**
- * Opens a snapshot.
  * @param known the hashes of its rows; without them all rows are read
  * @returns also the digest if the rows were read, so that the caller can detect damage
  */
@@ -122,7 +118,6 @@ function unpairedRows(before: Lanes, after: Lanes): ChangedRows {
   return { before: removed, after: added };
 }
 
-/** Finds rows by their hash. */
 export class HashIndex {
   /** By row: the first row with the same hash. */
   readonly firstOf: Int32Array;
@@ -144,18 +139,15 @@ export class HashIndex {
     }
   }
 
-  /** Whether no two rows have the same hash. */
   get isUnique(): boolean {
     return this.firstOf.every((first, row) => first === row);
   }
 
-  /** The first row whose hash equals the hash of this row of `hashes`. */
   find(hashes: Lanes, row: number): number | undefined {
     const found = this.#slots[this.#slotOf(hashes, row)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }
 
-  /** The slot with the hash, or the free slot where the hash belongs. */
   #slotOf(hashes: Lanes, row: number): number {
     const mask = this.#slots.length - 1;
     let slot = this.#placeOf(hashes, row) & mask;
@@ -313,13 +305,11 @@ function listed(
   ];
 }
 
-/** The value of the column; for several columns, a JSON list of their values. */
 function textOfKey(row: RowTexts, key: KeyColumns): string {
   const texts = key.map((column) => row.get(column) ?? '');
   return texts.length === 1 ? (texts[0] ?? '') : JSON.stringify(texts);
 }
 
-/** Equal rows once, with their number. */
 function copiesOf(what: 'added' | 'removed', rows: readonly RowTexts[]): ChangedRecord[] {
   const byContent = Map.groupBy(rows, (row) => JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1))));
   return [...byContent.values()].map((equal) => ({

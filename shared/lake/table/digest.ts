@@ -92,7 +92,6 @@ export class RowHashes {
     this.#parts.push(hashes);
   }
 
-  /** All hashes in one array. */
   all(): Lanes {
     const [only, ...others] = this.#parts;
     if (only && others.length === 0) return only;
@@ -117,7 +116,6 @@ export function columnHashes(rows: number, columns: Iterable<NamedColumn>): Lane
   }
 }
 
-/** Whether the column belongs to the content of a row. */
 export function counts(column: string): boolean {
   return column !== SYNCED_AT;
 }
@@ -126,7 +124,6 @@ export function counts(column: string): boolean {
 const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
 /** A number of 128 bits and its kind. */
 const TAGGED_BYTES = 17;
-/** The size of a code, a start or an end. */
 const NUMBER_BYTES = 4;
 /** The size of a value's hash, and of a row's sum. */
 const LANES_BYTES = LANES * NUMBER_BYTES;
@@ -138,7 +135,6 @@ const GAP_BYTES = 2 ** 6;
 /** By column, because seeds are the same for every day. */
 const seeds = new Map<string, Lanes>();
 
-/** The start value for the hashes of a column's values. */
 function seedOf(column: string): Lanes {
   const known = seeds.get(column);
   if (known) return known;
@@ -202,7 +198,6 @@ class RowSums {
     );
   }
 
-  /** A copy of the hashes. */
   all(): Lanes {
     return new Int32Array(this.#kernel.memory.buffer, this.#sums, this.#rows * LANES).slice();
   }

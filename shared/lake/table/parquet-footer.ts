@@ -1,4 +1,3 @@
-/* Reads the footer of a Parquet file, for the code that writes and the code that reads files. */
 import { type ColumnChunk, type FileMetaData, type RowGroup, parquetMetadataAsync } from 'hyparquet';
 import * as z from 'zod/mini';
 import { DERIVED_COLUMNS, type Column, typeOfElement } from '../../column-types.ts';
@@ -9,7 +8,6 @@ export const FIELDS_KEY = 'brand-reports.fields';
 
 const storedFields = z.record(z.string(), z.string());
 
-/** The metadata in the footer of a file. */
 export function readMetadata(file: ReadableFile): Promise<FileMetaData> {
   return parquetMetadataAsync({
     byteLength: file.bytes,
@@ -40,7 +38,6 @@ export function filledColumns({ columns }: RowGroup): string[] {
   });
 }
 
-/** Where the bytes of a column begin. */
 export function startOf(chunk: ColumnChunk | undefined): bigint {
   const { dictionary_page_offset: dictionary, data_page_offset: data = 0n } = chunk?.meta_data ?? {};
   return dictionary ?? data;

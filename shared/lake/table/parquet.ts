@@ -168,7 +168,6 @@ function firstColumnFirst(grown: Uint8Array, chunks: ColumnChunk[], end: number)
   ];
 }
 
-/** The same chunk, moved by this many bytes. */
 function movedChunk({ file_offset, meta_data }: ColumnChunk, by: bigint): ColumnChunk {
   if (!meta_data) throw new Error('a column of a row group has no metadata');
   const { dictionary_page_offset: dictionary } = meta_data;

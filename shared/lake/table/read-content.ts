@@ -56,7 +56,6 @@ export async function readContent(file: ReadableFile, fields?: RoleFields): Prom
   };
 }
 
-/** Counts the fields of `_rescued` that have a column. */
 function addRescued(facts: ColumnFacts, columns: readonly Column[], coded: CodedColumn): void {
   const columnOf = new Map(columns.map(({ name, field }) => [field, name]));
   for (const code of coded.codes) {

@@ -18,10 +18,7 @@ export async function findFile(store: ObjectStore, key: string): Promise<Readabl
   return undefined;
 }
 
-/**
- * Describes the damage of an object that can be read but has other content than was written.
- * @throws if the store fails
- */
+/** For an object that can be read but has other content than was written. @throws if the store fails */
 export function damageOf(thrown: unknown): string {
   const { kind, code, message } = asBrandReportsError(thrown);
   // A failure to parse Parquet is no bug here: the file is not the file that was written.

@@ -42,7 +42,6 @@ export interface LiteralColumn {
   texts(): { starts: Uint32Array; ends: Uint32Array; left: number };
 }
 
-/** How many rows share a block of codes. */
 const BLOCK_ROWS = 2 ** 8;
 const NUMBER_BYTES = 4;
 const DOUBLE_BYTES = 8;
@@ -79,7 +78,6 @@ export class RecordColumns {
     return this.rows >= this.#limits.rows || this.bytes >= this.#limits.bytes;
   }
 
-  /** The fields that some row has. */
   get fields(): string[] {
     return [...this.#columns.keys()];
   }
@@ -156,13 +154,11 @@ export class RecordColumns {
     return end;
   }
 
-  /** The column of a field; `undefined` if no row has the field. */
   column(field: string): LiteralColumn | undefined {
     const at = this.#columns.get(field);
     return at === undefined ? undefined : literalColumn(this.#begun(), at);
   }
 
-  /** Empties all columns for the next row group. */
   clear(): void {
     if (this.#kernel) giveBackRowsKernel(this.#kernel);
     this.#kernel = undefined;

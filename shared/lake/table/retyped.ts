@@ -29,10 +29,7 @@ export function retypedFields(
   return new Map([...byField].filter(isRetyped));
 }
 
-/**
- * The hash of each row by its record: a retyped field counts once, in whichever columns or in `_rescued` it is
- * stored.
- */
+/** A retyped field counts once, in whichever columns or in `_rescued` it is stored. */
 export async function recordHashes(
   file: ReadableFile,
   columns: readonly Column[],

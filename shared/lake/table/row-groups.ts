@@ -12,10 +12,8 @@ import { RecordColumns } from './record-columns.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 import { typedColumns } from './typed-columns.ts';
 
-/** The destination of row groups. */
 export interface RowGroupTarget {
   columns: readonly Column[];
-  /** A file with these columns. */
   file: ParquetFile;
   facts: ColumnFacts;
   amounts: Amounts;
@@ -34,10 +32,7 @@ export class RowGroups {
   #target: RowGroupTarget | undefined;
   #largest = 0;
 
-  /**
-   * @param limits of a row group
-   * @param open called once, when the first row group is full: until then no row depends on the columns
-   */
+  /** @param open called once, when the first row group is full: until then no row depends on the columns */
   constructor(limits: RowGroupLimits, open: () => Promise<RowGroupTarget>) {
     this.#open = open;
     this.#records = new RecordColumns(limits);
@@ -48,7 +43,6 @@ export class RowGroups {
     return this.#target;
   }
 
-  /** The number of rows in the largest row group. */
   get largest(): number {
     return Math.max(this.#largest, this.#records.rows);
   }
@@ -95,7 +89,6 @@ export class RowGroups {
   }
 }
 
-/** These numbers, or a copy with space for at least twice as many rows. */
 function holding(numbers: Uint32Array<ArrayBuffer>, rows: number): Uint32Array<ArrayBuffer> {
   if (rows <= numbers.length) return numbers;
   const longer = new Uint32Array(Math.max(rows, 2 * numbers.length));

@@ -170,7 +170,6 @@ export class StoredValues {
     };
   }
 
-  /** The different values, as a dictionary page has them. */
   dictionary(): Uint8Array {
     const { distinct, distinctBytes } = this.present;
     return this.#encoded(this.#distinct.at, distinct, distinctBytes);
@@ -181,7 +180,6 @@ export class StoredValues {
     return this.#packed(this.#places.at, this.present.filled, width, 1);
   }
 
-  /** The values of a part, as a page without a dictionary has them. */
   values({ fromPlace, toPlace, bytes }: Part): Uint8Array {
     return this.#encoded(this.#filled.at + fromPlace * NUMBER_BYTES, toPlace - fromPlace, bytes);
   }
@@ -302,7 +300,6 @@ function unfit(value: PhysicalValue, type: string): RangeError {
   return new RangeError(`a Parquet column of ${type} cannot hold the ${typeof value} ${value}`);
 }
 
-/** A whole number in two's complement, the highest byte first. */
 function writeBigEndian(view: DataView, at: number, value: PhysicalValue, width: number): void {
   if (typeof value !== 'bigint' || BigInt.asIntN(width * 8, value) !== value)
     throw unfit(value, `${width} bytes`);

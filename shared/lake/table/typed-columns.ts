@@ -34,9 +34,7 @@ export function recordsOfRows(columns: readonly Column[]): (row: Row) => JsonObj
   };
 }
 
-/**
- * Of a field's columns, the column with the most information comes first: a text is whole, a double has a sign of 0.
- */
+/** The column with the most information comes first: a text is whole, a double has a sign of 0. */
 function rankOf({ type }: Column): number {
   if (type === 'string') return 0;
   if (type === 'double') return 1;
@@ -50,7 +48,6 @@ function jsonOf(type: Column['type'], held: Value): Json {
   return rawNumber(Object.is(held, -0) ? '-0' : (shorter.at(-1) ?? text));
 }
 
-/** A field of a record and its value. */
 type Rescued = [field: string, value: Json];
 
 /**
