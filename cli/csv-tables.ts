@@ -23,11 +23,9 @@ interface Contents {
   skip: number;
   /** The first other line, without texts in quotes. */
   heading: string;
-  /** The delimiters that the file contains. */
   delimiters: string[];
 }
 
-/** Found by DuckDB. */
 interface Dialect {
   delimiter: string;
   hasHeader: boolean;

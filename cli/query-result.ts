@@ -17,7 +17,6 @@ export interface QueryResult {
   types: DuckDBType[];
   /** DuckDB computes the rows while they are read, once: a result of millions of rows is never in memory. */
   blocks: AsyncIterable<Json[][]>;
-  /** The number of rows read so far. */
   readRows: number;
 }
 
@@ -98,7 +97,6 @@ export async function* resultObjects({ names, types, blocks }: QueryResult): Asy
 /** The rows that decide the widths of the columns. */
 const LAYOUT_ROWS = 1_000;
 
-/** The rows as an aligned table. */
 export async function* tableText(result: QueryResult): AsyncGenerator<string> {
   let layout: ReturnType<typeof layoutOf> | undefined;
   for await (const rows of withLayoutRows(result.blocks)) {

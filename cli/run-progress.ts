@@ -15,7 +15,6 @@ export interface RunProgress {
   rows: number;
   /** What the run is doing: `acme order_list 2026-01-31 page 4`. */
   current: string;
-  /** The last announced retry. */
   retry?: { reason: string; atMs: number };
 }
 

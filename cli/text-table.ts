@@ -6,7 +6,6 @@ export interface TableColumn {
   align?: 'left' | 'right';
 }
 
-/** Prints the rows of a table one by one. */
 export interface TableLayout {
   head: string;
   line: (row: readonly string[]) => string;

@@ -7,7 +7,6 @@ import {
   wasRead,
 } from '../shared/outcome.ts';
 
-/** What a run did with one report of a brand. */
 interface ReadReport {
   status: Status;
   /** The days that were read to their end: how many, the first and the last. */
@@ -33,7 +32,6 @@ export interface SyncResult {
   brands: { brand: string; status: Status; reports: Record<string, ReadReport> }[];
 }
 
-/** The result of a run, without its days. */
 export function syncResult({ status, reports }: SyncOutcome): SyncResult {
   const byBrand = Map.groupBy(reports, ({ brand }) => brand);
   return {

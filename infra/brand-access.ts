@@ -9,7 +9,6 @@ import { grantWorkGroup, newWorkGroup } from './work-group.ts';
 
 export interface BrandAccessProps {
   brand: string;
-  /** The roles that may read this brand. */
   roleNames: readonly string[];
   deployment: DeploymentSettings;
   lake: Lake;

@@ -56,7 +56,6 @@ export class Lake extends Construct {
   /** The variables by which a function finds the lake: its URL, and the account that must own the bucket. */
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
   readonly queryResultsUrl: string;
-  /** The customer-managed key of the bucket, if it has one. */
   private readonly keyArn: string | undefined;
   private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
@@ -119,7 +118,6 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** The address of query results in the workgroup of a brand. */
   brandResultsUrl(brand: string): string {
     return `${this.url}/${brandResultsPrefix(brand)}`;
   }

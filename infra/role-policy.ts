@@ -8,7 +8,6 @@ export interface RolePolicyProps {
   roleNames: readonly string[] | undefined;
 }
 
-/** A policy for people, attached to the roles that a setting names. */
 export function rolePolicy(scope: Construct, { roleNames = [], ...props }: RolePolicyProps): ManagedPolicy {
   return new ManagedPolicy(scope, 'Policy', {
     ...props,

@@ -37,7 +37,6 @@ interface ScalarValues {
 export type ScalarType = keyof ScalarValues;
 /** `decimal(precision,scale)`, precision at most 38. */
 export type DecimalType = `decimal(${number},${number})`;
-/** Every type that a column may have. */
 export type ColumnType = ScalarType | DecimalType;
 
 /** A decimal is held as a whole number of its smallest unit: 1.5 in a `decimal(9,2)` is 150n. */
@@ -83,7 +82,6 @@ interface FoundElement {
   scale?: number;
 }
 
-/** Everything about one column type. */
 export interface TypeSpec<V extends Value = Value> {
   /** The JSON value as the column stores it; `undefined` if that would differ from the original value in any way. */
   toValue(value: Json): V | undefined;
@@ -97,11 +95,8 @@ export interface TypeSpec<V extends Value = Value> {
     /** A value as Parquet stores it, without its annotation; `undefined` if it is of another kind. */
     fromPhysical(stored: unknown): V | undefined;
   };
-  /** The type's name in Athena's SQL. */
   trino: string;
-  /** The type's name in the Glue table. */
   hive: string;
-  /** The type's name in the metadata of an Iceberg table. */
   iceberg: string;
   duckdb: string;
 }
@@ -233,7 +228,6 @@ function withoutZeros(text: string): [string, ...string[]] {
   return [text, ...shorter.map((each) => (each.endsWith('.') ? each.slice(0, -1) : each))];
 }
 
-/** The row of the table for a type. */
 export function typeSpec(type: ColumnType): TypeSpec {
   return isScalarType(type) ? SCALAR_TYPES[type] : decimalSpec(type);
 }

@@ -55,12 +55,10 @@ export function stringifyJson(value: Json): string {
   return JSON.stringify(value);
 }
 
-/** Whether a value is a RawNumber. */
 export function isRawNumber(value: unknown): value is RawNumber {
   return JSON.isRawJSON(value);
 }
 
-/** The JSON value of a JSON number literal. */
 export function numberOf(literal: string): number | RawNumber {
   return isPlainNumber(literal) ? Number(literal) : rawNumber(literal);
 }

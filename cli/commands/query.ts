@@ -127,7 +127,6 @@ function withNames(thrown: unknown, csvs: readonly CsvTable[] = []): unknown {
   return unknown('table', name, names, ofReport);
 }
 
-/** Adds a table to those of earlier `--csv`. */
 function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {
   const [, name = '', file = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const isSame = (other: string) => other.toLowerCase() === name.toLowerCase();

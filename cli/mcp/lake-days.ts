@@ -69,7 +69,6 @@ export function notesOf(days: readonly LakeDay[], unreadable: readonly string[],
   ];
 }
 
-/** A line for the days of a table with the same state. */
 function linesOf(facts: readonly Fact[]): string[] {
   const groups = Map.groupBy(facts, ([{ brand, table }, what]) => `- ${brand} ${table}: ${what}`);
   return [...groups].map(([head, same]) => {

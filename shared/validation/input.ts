@@ -33,12 +33,10 @@ export function bool() {
   return z.boolean({ error: 'true, false' });
 }
 
-/** One of some words. */
 export function oneOf<const Words extends readonly string[]>(...words: Words) {
   return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
 }
 
-/** One of some numbers. */
 export function oneOfNumbers(...numbers: readonly number[]) {
   const error = numbers.join(', ');
   return z.number({ error }).check(z.refine((value) => numbers.includes(value), { error }));

@@ -16,7 +16,6 @@ export function contended(what: string, database: string): BrandReportsError {
   );
 }
 
-/** The `config` error for a Glue database that does not exist. @param doing what was attempted */
 function databaseMissing(database: string, doing: string): BrandReportsError {
   return new BrandReportsError(
     'config',
@@ -36,7 +35,6 @@ export async function inGlue<T>(database: string, doing: string, work: Promise<T
   }
 }
 
-/** What an operator can do if Glue or Lake Formation refused. */
 function grantFor(error: unknown, database: string): string {
   if (/lake ?formation/i.test(awsFailure(error).message)) return lakeFormationGrant(database);
   return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on the catalog, the database ${database} and its tables.`;

@@ -15,7 +15,6 @@ import { withDay } from '../../reports/views/typed-day.ts';
 
 // These functions build tables, views and partitions in the form that Athena and every other engine reads.
 
-/** Glue's table type of a view. */
 export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
 
 /** Glue's limit for the comment of a column. */
@@ -40,7 +39,6 @@ function typesIn({ StorageDescriptor, PartitionKeys }: Table): Map<string | unde
   );
 }
 
-/** A column that has another type in Glue than in the lake. */
 export interface RetypedColumn {
   name: string;
   found: string;
@@ -177,7 +175,6 @@ export function isSameView(found: Table, wanted: TableInput): boolean {
   );
 }
 
-/** The input for a partition whose location is the prefix of its snapshot. */
 export function newPartition(
   { columns }: TableShape,
   partition: Partition,
@@ -203,7 +200,6 @@ function parquetAt(location: string, columns: TableShape['columns']): StorageDes
   };
 }
 
-/** Columns with their Hive types and their descriptions. */
 export function glueColumns(columns: TableShape['columns']): GlueColumn[] {
   return columns.map(({ name, type, description }) => ({
     ...{ Name: name, Type: typeSpec(type).hive },

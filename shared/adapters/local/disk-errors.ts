@@ -56,7 +56,6 @@ export function unlessMissing<T>(act: () => T): T | undefined {
   }
 }
 
-/** Whether a system error means that the file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';
 }
