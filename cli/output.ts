@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { printable } from './terminal-text.ts';
 
-/** Prints the result of a command, on standard output. */
 export function print(text: string): void {
   process.stdout.write(`${printable(text)}\n`);
 }

@@ -57,7 +57,6 @@ async function rethrow(statement: DuckDBPreparedStatement): Promise<never> {
   throw configError('sql', message);
 }
 
-/** For `catch`: turns DuckDB's error into a BrandReportsError. */
 export function asSqlError(thrown: unknown): never {
   if (thrown instanceof BrandReportsError) throw thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -170,7 +169,6 @@ export function cell(value: Json | undefined, scale: number | undefined): string
   return places === 0 ? whole : `${whole}.${fraction.slice(0, places)}`;
 }
 
-/** The number of decimal places, trailing zeros not counted. */
 function usedScale(value: Json | undefined): number {
   const [, places = ''] = typeof value === 'string' ? value.split('.') : [];
   return places.replace(/0+$/, '').length;

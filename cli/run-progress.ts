@@ -147,7 +147,6 @@ function subjectOf(event: LogEvent): string {
     .join(' ');
 }
 
-/** `1,203 → 1,204 rows, +3 −2 ~17` */
 function changedCounts({
   rowsBefore,
   rows,
@@ -160,7 +159,6 @@ function changedCounts({
   return `${size}, +${count(added)} −${count(removed)} ~${count(altered)}`;
 }
 
-/** `report/order_list: http_503` */
 function reasonOf({ action, code }: Extract<LogEvent, { event: 'request_retried' }>): string {
   return `${action}: ${code}`;
 }

@@ -1,7 +1,3 @@
-/**
- * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, by the ledgers alone
- * (`history/versions.ts`), and the versions that closes name.
- */
 import { monthOf } from '../shared/days.ts';
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
 import { configError } from '../shared/errors.ts';

@@ -11,7 +11,6 @@ interface ReadReport {
   status: Status;
   /** The days that were read to their end: how many, the first and the last. */
   read: { days: number; from?: string; to?: string; rows: number };
-  /** How many due days are left, and the first and the last of them. */
   left: { days: number; from?: string; to?: string };
   error?: ReportOutcome['error'];
 }

@@ -156,7 +156,6 @@ export class BrandReports extends Construct {
   }
 }
 
-/** Events to paste on the page of the function `sync`; the days are an example. */
 function outputEvents(scope: Construct, { brands }: Settings): void {
   const [[brand, first] = []] = Object.entries(brands);
   const day = first?.startDate;

@@ -110,7 +110,6 @@ export class Catalog extends Construct {
     this.grant(grantee, this.icebergName, QUERY, ['*']);
   }
 
-  /** Grants queries of all tables but the Iceberg tables. */
   grantQueryHive(grantee: Grantee): void {
     this.grant(grantee, this.databaseName, QUERY, ['*']);
     // Athena needs the database `default`, and lists databases only if the principal may read all names. The tables of

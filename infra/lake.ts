@@ -49,7 +49,6 @@ const DELETE = ['s3:DeleteObject'];
 /** For the results of queries, which Athena writes. */
 const WRITE_RESULTS = [...UPLOAD, 's3:ListMultipartUploadParts'];
 
-/** The bucket of snapshots, raw records, ledgers, schemas and query results, with the access of each principal. */
 export class Lake extends Construct {
   readonly bucket: IBucket;
   readonly url: string;

@@ -4,7 +4,6 @@ import type { Construct } from 'constructs';
 export interface RolePolicyProps {
   managedPolicyName: string;
   description: string;
-  /** The names of roles of the account, from a setting. */
   roleNames: readonly string[] | undefined;
 }
 

@@ -64,7 +64,6 @@ export interface Column {
   field?: string;
 }
 
-/** An element of a Parquet schema, in the words of the format. */
 export interface ParquetElement {
   type: 'BOOLEAN' | 'INT32' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
   type_length?: number;
@@ -254,7 +253,6 @@ export function parseColumnType(text: string): ColumnType | undefined {
   return fits ? `decimal(${precision},${scale})` : undefined;
 }
 
-/** The column type of an element of one of our Parquet files. */
 export function typeOfElement(found: FoundElement): ColumnType | undefined {
   const { precision = 0, scale = 0 } = found;
   if (found.converted_type === 'DECIMAL') return parseColumnType(`decimal(${precision},${scale})`);

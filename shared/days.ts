@@ -1,6 +1,5 @@
 // Days and months are texts, `YYYY-MM-DD` and `YYYY-MM`; instants are milliseconds since 1970.
 
-/** Durations in milliseconds. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 /** 24 hours; a calendar day of a time zone may have 23 or 25. */
@@ -124,7 +123,6 @@ export function addMonths(month: string, months: number): string {
   return first.toISOString().slice(0, 7);
 }
 
-/** All days of a month, ascending. */
 export function daysOfMonth(month: string): string[] {
   return daysFrom(`${month}-01`, addDays(`${addMonths(month, 1)}-01`, -1));
 }

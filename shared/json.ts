@@ -45,7 +45,6 @@ function parseQuickly(text: string): Json | undefined {
   return countPlainKeys(text) === countKeys(parsed) ? parsed : undefined;
 }
 
-/** The keys that the text of the object repeats. */
 export function duplicateKeys({ [DUPLICATES]: duplicates }: JsonObject): string[] {
   return isJsonObject(duplicates) ? Object.keys(duplicates) : [];
 }

@@ -90,7 +90,6 @@ const REPORT_EVENTS = {
    */
   lifecycle_not_made: error<{ day: string; message: string }>(),
   failure_not_recorded: error<{ day: string; message: string }>(),
-  /** The response for the day contained records of another date. */
   other_dates_excluded: warn<{ day: string; message: string }>(),
   publication_failed: error<{ day: string } & ErrorSummary>(),
   /** `day` is the first day whose events were not received; the next run sends them again. */
@@ -103,7 +102,6 @@ const REPORT_EVENTS = {
   view_failed: error<{ view: string } & ErrorSummary>(),
 };
 
-/** Events of the service of one brand. */
 const BRAND_EVENTS = {
   request_retried: warn<{
     action: string;

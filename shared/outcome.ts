@@ -2,7 +2,6 @@ import type { BrandReportsError, ErrorKind } from './errors.ts';
 
 export const STATUSES = ['complete', 'incomplete', 'failed', 'busy'] as const;
 
-/** How a run of a report, or of all, ended. */
 export type Status = (typeof STATUSES)[number];
 
 /** What this run did with a due day. The day's current state is its `DayState`. */

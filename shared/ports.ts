@@ -24,7 +24,6 @@ export interface Clock {
   every: (ms: number, tick: () => void) => () => void;
 }
 
-/** The bytes of an object, and the etag of that version. */
 export interface StoredObject {
   body: Uint8Array;
   etag: string;
@@ -150,7 +149,6 @@ export interface Catalog {
   ): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** The metadata that readers of an Iceberg table find, and the way to replace it. */
 export interface IcebergHead {
   /** Missing: there is no table yet, or it points elsewhere. */
   metadata?: Uint8Array;
@@ -225,7 +223,6 @@ export interface HttpRequest {
   body: string | undefined;
 }
 
-/** The headers of a response that are used. */
 export interface HttpHeaders {
   date?: string | undefined;
   age?: string | undefined;

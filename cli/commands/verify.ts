@@ -60,7 +60,6 @@ interface VerifiedTable {
   table: string;
   days: number;
   rows: number;
-  /** The number of kept older versions of these days. */
   versions: number;
   mismatches: Mismatch[];
 }
@@ -68,7 +67,6 @@ interface VerifiedTable {
 /** A damaged document, with a command unless it was restored. The days that it describes are not verified. */
 type FoundDocument = DamagedDocument & Partial<Pick<Mismatch, 'advice'>>;
 
-/** The documents that are still damaged; with `--restore`, also the means to record lost versions. */
 interface Restored {
   unusable: ReadonlySet<string>;
   ledgers: Pick<LakeDocuments, 'ledger'> | undefined;

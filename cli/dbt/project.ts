@@ -53,7 +53,6 @@ const VIEWS: Readonly<Record<string, string>> = {
   orders_daily: 'orders_daily',
 };
 
-/** The text of each file of the project, by its path. */
 export function dbtProject(lake: DbtLake): Map<string, string> {
   const all = Object.values(lake.reports);
   const reportsOf = (tables: readonly string[]) => all.filter(({ table }) => tables.includes(table));

@@ -1,4 +1,3 @@
-/** Describes days for an assistant: missing days, days with findings, changed days, and the time of the newest reading. */
 import { type DayFacts, damagedDay, missingDay } from '../../shared/day-facts.ts';
 import { addDays, dayOf, daysFrom, daysOfMonth } from '../../shared/days.ts';
 import { listed } from '../../shared/findings/index.ts';

@@ -18,7 +18,6 @@ const MAX_MS = 60_000;
 /** A process that holds more after a call is ended: the limit of the next call would come on top. */
 const MAX_KEPT_BYTES = 2 ** 29;
 
-/** Serves until the client closes standard input. */
 export function serve(): void {
   serveStdio(server, { onerror: ({ message }) => note(`warning: ${oneLine(message)}`) });
 }

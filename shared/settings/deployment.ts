@@ -14,7 +14,6 @@ export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 
 export function deploymentSchema() {
   return object({
-    /** How often all reports of all brands are read. */
     schedule: z._default(like(RATES, RATE), HOURLY),
     /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
@@ -31,7 +30,6 @@ export function deploymentSchema() {
     brandsAtOnce: z._default(integer(1, 40), 5),
     /** Instances reserved for the function that reads, which are also its maximum; missing: none. */
     reservedConcurrency: z.optional(integer(1, 100)),
-    /** Who receives alarms and the watcher's messages. */
     alarmEmail: z.optional(like('an e-mail address, e.g. ops@example.com', /^[^\s@]+@[^\s@]+\.[^\s@]+$/)),
     analystRoles: z.optional(roleNames()),
     operatorRoles: z.optional(roleNames()),

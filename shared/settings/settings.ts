@@ -73,10 +73,7 @@ export function settingsInput(text: string, origin: string): unknown {
   );
 }
 
-/**
- * Checks settings against the reports' definitions and fills in the defaults.
- * @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed
- */
+/** @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed */
 export function parseSettings(input: unknown, reports: ReportRegistry, origin = 'settings'): Settings {
   return parseInput(settingsSchema(reports), input, 'settings', origin);
 }

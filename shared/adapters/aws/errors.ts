@@ -130,7 +130,6 @@ export function awsFailure(error: unknown): AwsFailure {
   };
 }
 
-/** The response, or `undefined` if AWS refused the request with one of these errors. */
 export async function unlessFailedWith<T>(
   expected: readonly string[],
   response: Promise<T>,

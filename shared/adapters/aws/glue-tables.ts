@@ -13,8 +13,6 @@ import type { View } from '../../reports/definition.ts';
 import { isNewer } from '../../program-version.ts';
 import { withDay } from '../../reports/views/typed-day.ts';
 
-// These functions build tables, views and partitions in the form that Athena and every other engine reads.
-
 export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
 
 /** Glue's limit for the comment of a column. */
@@ -31,7 +29,6 @@ function partitionKey(name: string): TableColumn {
   return { name, type: 'string', description: textOfDerived(name) ?? '' };
 }
 
-/** The types of all columns of the table in Glue, by the column's name in lower case. */
 function typesIn({ StorageDescriptor, PartitionKeys }: Table): Map<string | undefined, string> {
   const all = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])];
   return new Map(

@@ -46,7 +46,6 @@ export function diskError(error: unknown, folder: string): unknown {
   return new BrandReportsError(found in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
 }
 
-/** What `act` returns, or `undefined` if its file or folder does not exist. */
 export function unlessMissing<T>(act: () => T): T | undefined {
   try {
     return act();
