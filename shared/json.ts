@@ -104,18 +104,12 @@ const MAX_KEYS = 250_000;
 /** White space, and the bytes of a byte order mark, which decoding drops. */
 const BLANK: readonly (number | undefined)[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
 
-interface Structure {
-  tokens: number;
-  keys: number;
-  isCutOff: boolean;
-}
-
 /**
  * Counts the structural characters (RFC 8259, section 2) and the keys of the object or list at the beginning of a text,
  * without decoding the text. If the text is not JSON, a parser fails before it has read more.
  * @returns `isCutOff`: the text is the beginning of an object whose end is missing
  */
-export function structureOf(bytes: Uint8Array): Structure {
+export function structureOf(bytes: Uint8Array) {
   let at = 0;
   while (BLANK.includes(bytes[at])) at += 1;
   const isObject = bytes[at] === OPEN_OBJECT;
@@ -146,7 +140,7 @@ export function structureOf(bytes: Uint8Array): Structure {
 }
 
 /** I12: the reason why a text is too large to be parsed whole; `undefined` if it may be parsed. */
-export function excessOf({ tokens, keys }: Structure): string | undefined {
+export function excessOf({ tokens, keys }: ReturnType<typeof structureOf>): string | undefined {
   if (tokens > MAX_TOKENS) return `${tokens} structural characters of JSON, ${MAX_TOKENS} are allowed`;
   return keys > MAX_KEYS ? `${keys} keys, ${MAX_KEYS} are allowed` : undefined;
 }

@@ -119,7 +119,6 @@ const BRAND_EVENTS = {
   rate_budget_not_updated: warn<{ message: string }>(),
 };
 
-/** Events of a process that works for all brands. */
 const PROCESS_EVENTS = {
   catalog_updated: info<{ status: string; published: number; brandsLeft: number }>(),
   catalog_entry_skipped: error<ErrorSummary>(),
@@ -132,9 +131,7 @@ export const EVENTS = { ...REPORT_EVENTS, ...BRAND_EVENTS, ...PROCESS_EVENTS };
 type DetailsOf<Each> = Each extends Kind<infer Details> ? Details : never;
 type EventOf<Kinds> = { [Name in keyof Kinds]: { event: Name } & DetailsOf<Kinds[Name]> }[keyof Kinds];
 
-/** An event of a report, before brand and report are added. */
 export type ReportEvent = EventOf<typeof REPORT_EVENTS>;
-/** An event of a brand, before the brand is added. */
 export type BrandEvent = EventOf<typeof BRAND_EVENTS>;
 export type LogEvent =
   | (ReportEvent & { brand: string; report: string })

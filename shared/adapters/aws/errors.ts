@@ -19,7 +19,6 @@ export const awsClientOptions = {
 
 /** Errors that the SDK does not classify and that an operator must fix. */
 const CONFIG_ERRORS: ReadonlySet<string> = new Set([
-  // No permission.
   'AccessDenied',
   'AccessDeniedException',
   'Forbidden',

@@ -1,7 +1,7 @@
 import type { Table } from '@aws-sdk/client-glue';
 import { BrandReportsError, configError } from '../../errors.ts';
 import { awsError, awsFailure } from './errors.ts';
-import { type RetypedColumn, VIRTUAL_VIEW } from './glue-tables.ts';
+import { VIRTUAL_VIEW, type retypedColumns } from './glue-tables.ts';
 
 export const MISSING = 'EntityNotFoundException';
 export const EXISTS = 'AlreadyExistsException';
@@ -66,7 +66,7 @@ export function refuseOtherLake(
 /** I7. @throws BrandReportsError `config` if columns have other types than in the lake */
 export function refuseRetyped(
   { Name }: Table,
-  retyped: readonly RetypedColumn[],
+  retyped: ReturnType<typeof retypedColumns>,
   { database, lakeUrl }: { database: string; lakeUrl: string },
 ): void {
   if (retyped.length === 0) return;

@@ -36,14 +36,8 @@ function typesIn({ StorageDescriptor, PartitionKeys }: Table): Map<string | unde
   );
 }
 
-export interface RetypedColumn {
-  name: string;
-  found: string;
-  wanted: string;
-}
-
 /** I7: the columns that have another type in Glue. */
-export function retypedColumns(table: Table, { columns }: TableShape): RetypedColumn[] {
+export function retypedColumns(table: Table, { columns }: TableShape) {
   const types = typesIn(table);
   return columns.flatMap(({ name, type }) => {
     const found = types.get(name.toLowerCase());
