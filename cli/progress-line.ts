@@ -13,16 +13,11 @@ const MIN_REDRAW_MS = 100;
 /** The line is redrawn this often without any event, so that a wait counts down. */
 const REDRAW_EVERY_MS = 500;
 
-export interface ProgressDisplay {
-  log: Log;
-  end: () => void;
-}
-
-export function showProgress(): ProgressDisplay {
+export function showProgress() {
   return process.stderr.isTTY ? redrawnLine() : plainLines();
 }
 
-function plainLines(): ProgressDisplay {
+function plainLines() {
   let progress = startOfRun(Date.now());
   const log: Log = (event) => {
     progress = afterEvent(progress, event, Date.now());
@@ -33,7 +28,7 @@ function plainLines(): ProgressDisplay {
   return { log, end() {} };
 }
 
-function redrawnLine(): ProgressDisplay {
+function redrawnLine() {
   let progress = startOfRun(Date.now());
   let drawnMs = 0;
 

@@ -93,7 +93,6 @@ export async function* resultObjects({ names, types, blocks }: QueryResult): Asy
       );
 }
 
-/** The rows that decide the widths of the columns. */
 const LAYOUT_ROWS = 1_000;
 
 export async function* tableText(result: QueryResult): AsyncGenerator<string> {

@@ -15,7 +15,6 @@ import { customerKey } from './grants.ts';
 const DOCUMENT_VERSION_DAYS = 14;
 const QUERY_RESULT_DAYS = 30;
 
-/** The bucket of a lake that no other stack has created. */
 export class LakeBucket extends Bucket {
   constructor(scope: Construct, id: string, { rawRetentionDays, keepLake, lakeKeyArn }: DeploymentSettings) {
     super(scope, id, {

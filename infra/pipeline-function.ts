@@ -60,7 +60,6 @@ export interface PipelineFunctionProps extends PipelineParts {
   reservedConcurrency?: number | undefined;
 }
 
-/** A Lambda function, its log group, and a role that may write to the log group. */
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
   readonly role: Role;

@@ -52,7 +52,6 @@ export type PhysicalValue = string | bigint | number | boolean;
 export const SYNCED_AT = '_synced_at';
 /** Derived column: JSON of the values that do not fit the columns of their fields (I6). */
 export const RESCUED = '_rescued';
-/** The columns that belong to no field of a record. */
 export const DERIVED_COLUMNS: readonly string[] = [RESCUED, SYNCED_AT];
 /** Partition keys of the reports' tables, in the order of the folders. */
 export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;

@@ -4,7 +4,6 @@
  */
 import { shellWord } from './shell-word.ts';
 
-/** Every flag that a printed command may repeat. */
 export const REPEATED_FLAGS = ['brand', 'lake', 'database', 'settings', 'credentials'] as const;
 
 export type GivenFlags = { [Flag in (typeof REPEATED_FLAGS)[number]]?: string | undefined };
