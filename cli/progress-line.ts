@@ -13,11 +13,16 @@ const MIN_REDRAW_MS = 100;
 /** The line is redrawn this often without any event, so that a wait counts down. */
 const REDRAW_EVERY_MS = 500;
 
-export function showProgress() {
+export interface ProgressDisplay {
+  log: Log;
+  end: () => void;
+}
+
+export function showProgress(): ProgressDisplay {
   return process.stderr.isTTY ? redrawnLine() : plainLines();
 }
 
-function plainLines() {
+function plainLines(): ProgressDisplay {
   let progress = startOfRun(Date.now());
   const log: Log = (event) => {
     progress = afterEvent(progress, event, Date.now());
@@ -28,7 +33,7 @@ function plainLines() {
   return { log, end() {} };
 }
 
-function redrawnLine() {
+function redrawnLine(): ProgressDisplay {
   let progress = startOfRun(Date.now());
   let drawnMs = 0;
 
