@@ -23,15 +23,7 @@ interface Contents {
   skip: number;
   /** The first other line, without texts in quotes. */
   heading: string;
-  /** The delimiters that the file contains. */
   delimiters: string[];
-}
-
-/** Found by DuckDB. */
-interface Dialect {
-  delimiter: string;
-  hasHeader: boolean;
-  columns: string[];
 }
 
 /** The comma is the last one, because amounts contain it: `A1;1,50` also has one comma in each line. */
@@ -91,11 +83,7 @@ async function createCsvTable(connection: DuckDBConnection, { name, file }: CsvT
 }
 
 /** @throws DuckDB's error for the first line that does not fit */
-async function dialectOf(
-  connection: DuckDBConnection,
-  source: string,
-  { heading, delimiters }: Contents,
-): Promise<Dialect> {
+async function dialectOf(connection: DuckDBConnection, source: string, { heading, delimiters }: Contents) {
   // A text in quotes may contain the same delimiter in each line, too.
   for (const delimiter of DELIMITERS.filter((each) => heading.includes(each))) {
     const found = await sniffed(connection, source, `, delim = ${text(delimiter)}`).catch(() => undefined);
@@ -111,7 +99,7 @@ async function dialectOf(
   return sniffed(connection, source, '');
 }
 
-async function sniffed(connection: DuckDBConnection, source: string, more: string): Promise<Dialect> {
+async function sniffed(connection: DuckDBConnection, source: string, more: string) {
   const columns = 'list_transform("Columns", lambda c: c.name) AS columns';
   const sql = `SELECT "Delimiter", "HasHeader", ${columns} FROM sniff_csv(${source}${more})`;
   const [[delimiter, hasHeader, names] = []] = (await connection.runAndReadAll(sql)).getRowsJson();

@@ -9,18 +9,15 @@ import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath, versionKey } from '.
 import type { Partition } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
 
-/** A damaged file that other tools read, and the command that heals it. */
 export interface LinkDamage {
   /** From the names of its folders; empty if a folder's name has no brand or day. */
   brand: string;
   dt: string;
-  /** The version in its name. */
   snapshot: string;
   message: string;
   advice: string;
 }
 
-/** The path of a link in the folder of the lake. */
 export function linkAt(table: string, partition: Partition, snapshot: string): string {
   return join(LOCAL_CATALOG_FOLDER, table, partitionPath(partition), `${snapshot}.parquet`);
 }

@@ -20,7 +20,6 @@ import { printedCommand } from './printed-command.ts';
 import type { SqlLake, SqlSession } from './sql-tables.ts';
 import { oneLine } from './terminal-text.ts';
 
-/** The path of the database file of a lake in this folder. */
 export function databaseFile(folder: string): string {
   return join(folder, 'brand_reports.duckdb');
 }
@@ -88,7 +87,6 @@ export async function rewriteDatabase({ store }: Lake, settings: LakeSettings | 
   }
 }
 
-/** SQL that creates the same tables and views in a session of DuckDB, over a lake in S3. */
 export async function scriptOf(lake: SqlLake): Promise<string> {
   const { createRelations, literal } = await import('./sql-tables.ts');
   const folder = lake.store.url;

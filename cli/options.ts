@@ -52,7 +52,6 @@ export interface SharedFlags {
   json?: boolean;
 }
 
-/** A command that takes shared options by name. */
 export class CliCommand extends Command {
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name);

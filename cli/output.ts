@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { printable } from './terminal-text.ts';
 
-/** Prints the result of a command, on standard output. */
 export function print(text: string): void {
   process.stdout.write(`${printable(text)}\n`);
 }
@@ -39,7 +38,6 @@ export async function* joined(pieces: AsyncIterable<string>): AsyncGenerator<str
   yield waiting;
 }
 
-/** Moves to the start of the terminal's current line and clears it. */
 const ERASE_LINE = '\r\x1b[2K';
 
 /** Prints everything else (notes, errors), on standard error. On a terminal it replaces the progress line. */
@@ -47,7 +45,6 @@ export function note(text: string): void {
   process.stderr.write(`${process.stderr.isTTY ? ERASE_LINE : ''}${printable(text)}\n`);
 }
 
-/** Replaces the current line of the terminal on standard error. */
 export function redraw(line: string): void {
   process.stderr.write(ERASE_LINE + printable(line));
 }

@@ -6,7 +6,6 @@ import { withRunnableCommands } from './printed-command.ts';
 import { durationText } from './run-progress.ts';
 import { oneLine, styleText } from './terminal-text.ts';
 
-/** @param requestsPerSecond the rate of the settings */
 export function planText({ reports, requests, seconds }: RunPlan, requestsPerSecond: number): string {
   const days = reports.reduce((sum, report) => sum + report.days.length, 0);
   const all = `${counted(days, 'day')}, about ${counted(requests, 'request')}`;

@@ -5,7 +5,6 @@ import { rememberFlags } from './printed-command.ts';
 
 const OTHER_TOOLS = 'Other tools:';
 
-/** The program without its commands. */
 export function emptyProgram(version: string): CliCommand {
   return (
     new CliCommand('brand-reports')
@@ -43,7 +42,6 @@ Example:
 
 type AddCommand = (program: CliCommand) => void;
 
-/** What adds each command, by its group in `--help` and its name. */
 const GROUPS: Record<string, Record<string, () => Promise<AddCommand>>> = {
   'Read the reports:': {
     demo: async () => (await import('./commands/demo.ts')).addDemo,
@@ -74,13 +72,11 @@ const GROUPS: Record<string, Record<string, () => Promise<AddCommand>>> = {
   },
 };
 
-/** What adds each command, by its name. */
 export const commands: Record<string, () => Promise<AddCommand>> = Object.assign(
   {},
   ...Object.values(GROUPS),
 );
 
-/** Adds every command, in its group. */
 export async function addAll(to: CliCommand): Promise<void> {
   for (const [group, own] of Object.entries(GROUPS)) {
     to.commandsGroup(group);

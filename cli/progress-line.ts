@@ -15,7 +15,6 @@ const REDRAW_EVERY_MS = 500;
 
 export interface ProgressDisplay {
   log: Log;
-  /** Clears the line. */
   end: () => void;
 }
 

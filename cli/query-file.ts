@@ -16,7 +16,6 @@ import { TEXTS } from './query-formats.ts';
 import { asSqlError, cell, prepared, query } from './query-result.ts';
 import { literal } from './sql-tables.ts';
 
-/** Formats by the ending of the file. */
 const FORMATS = {
   '.csv': 'csv',
   '.json': 'json',

@@ -1,4 +1,3 @@
-/** Writes the rows of a query as text for other programs and pages: a table, CSV or JSON. */
 import type { Json } from '@duckdb/node-api';
 import { type QueryResult, cell, jsonText, tableText } from './query-result.ts';
 

@@ -17,7 +17,6 @@ export interface QueryResult {
   types: DuckDBType[];
   /** DuckDB computes the rows while they are read, once: a result of millions of rows is never in memory. */
   blocks: AsyncIterable<Json[][]>;
-  /** The number of rows read so far. */
   readRows: number;
 }
 
@@ -58,7 +57,6 @@ async function rethrow(statement: DuckDBPreparedStatement): Promise<never> {
   throw configError('sql', message);
 }
 
-/** For `catch`: turns DuckDB's error into a BrandReportsError. */
 export function asSqlError(thrown: unknown): never {
   if (thrown instanceof BrandReportsError) throw thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -95,10 +93,8 @@ export async function* resultObjects({ names, types, blocks }: QueryResult): Asy
       );
 }
 
-/** The rows that decide the widths of the columns. */
 const LAYOUT_ROWS = 1_000;
 
-/** The rows as an aligned table. */
 export async function* tableText(result: QueryResult): AsyncGenerator<string> {
   let layout: ReturnType<typeof layoutOf> | undefined;
   for await (const rows of withLayoutRows(result.blocks)) {
@@ -172,7 +168,6 @@ export function cell(value: Json | undefined, scale: number | undefined): string
   return places === 0 ? whole : `${whole}.${fraction.slice(0, places)}`;
 }
 
-/** The number of decimal places, trailing zeros not counted. */
 function usedScale(value: Json | undefined): number {
   const [, places = ''] = typeof value === 'string' ? value.split('.') : [];
   return places.replace(/0+$/, '').length;

@@ -1,4 +1,3 @@
-/** Explains columns of views that are NULL because a role has no field. */
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
 import { hasRows } from '../shared/lake/documents/ledger.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';

@@ -29,7 +29,6 @@ import { isGiven, printedCommand } from './printed-command.ts';
 import { readCredentials } from '../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../shared/settings/settings.ts';
 
-/** The flags of the commands that plan days. */
 export interface RunFlags extends SharedFlags {
   from?: string;
   to?: string;
@@ -94,7 +93,6 @@ export async function openExistingLake(url: string, options?: { database?: strin
   );
 }
 
-/** The lake of the flags, with the clock, log and random source of commands that write to it. */
 export async function lakeAccess(
   { lake, database, now }: Pick<SharedFlags, 'lake' | 'database' | 'now'>,
   log: Log = () => {},

@@ -15,7 +15,6 @@ export interface RunProgress {
   rows: number;
   /** What the run is doing: `acme order_list 2026-01-31 page 4`. */
   current: string;
-  /** The last announced retry. */
   retry?: { reason: string; atMs: number };
 }
 
@@ -148,7 +147,6 @@ function subjectOf(event: LogEvent): string {
     .join(' ');
 }
 
-/** `1,203 → 1,204 rows, +3 −2 ~17` */
 function changedCounts({
   rowsBefore,
   rows,
@@ -161,7 +159,6 @@ function changedCounts({
   return `${size}, +${count(added)} −${count(removed)} ~${count(altered)}`;
 }
 
-/** `report/order_list: http_503` */
 function reasonOf({ action, code }: Extract<LogEvent, { event: 'request_retried' }>): string {
   return `${action}: ${code}`;
 }

@@ -18,9 +18,7 @@ import type { ObjectStore } from '../shared/ports.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { note } from './output.ts';
 
-/** Snapshots as local files, which DuckDB can open. */
 export interface SnapshotFiles {
-  /** The folder that holds every path. */
   folder: string;
   /** @returns the paths, in the order of the keys; an object that is missing has no file there */
   pathsOf(keys: readonly string[]): Promise<string[]>;

@@ -16,7 +16,6 @@ const UNCOUNTED_BYTES = GIB;
 const GRACE_MS = 5_000;
 const WATCH_MS = 250;
 
-/** The limits of a session. */
 export interface SessionLimits {
   memoryBytes: number;
   ms: number;

@@ -80,7 +80,6 @@ const QUERY = new RegExp(`^${GAP}(?:[(]|(?:PIVOT|PIVOT_WIDER|SELECT|FROM|WITH)\\
 const EXPLAIN = new RegExp(`^${GAP}EXPLAIN${GAP}(?:(?:ANALYZE|VERBOSE)\\b${GAP})*`, 'i');
 const OPTIONS = new RegExp(`^\\([^()]*\\)${GAP}`);
 
-/** For a message. */
 function kindOf(sql: string): string {
   const [, word = ''] = new RegExp(`^${GAP}(\\w+)`).exec(sql.toUpperCase()) ?? [];
   if (word === 'EXPLAIN') return ' but EXPLAIN of another statement';

@@ -254,7 +254,6 @@ export async function createRelations(
 
 interface DayTable {
   name: string;
-  /** The folder of its files. */
   table: string;
   columns: readonly Column[];
   /** The id of a version's object in this table; `undefined` if it has no object. */

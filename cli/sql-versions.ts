@@ -1,7 +1,3 @@
-/**
- * Finds the earlier versions of a table for SQL: the snapshots that were current at an instant, by the ledgers alone
- * (`history/versions.ts`), and the versions that closes name.
- */
 import { monthOf } from '../shared/days.ts';
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
 import { configError } from '../shared/errors.ts';
@@ -42,7 +38,6 @@ export async function closesOf(store: ObjectStore, month: string): Promise<Close
   );
 }
 
-/** The roles that tables had at the closes. */
 export function closedRoles(closes: readonly Close[], reports: readonly ReportDefinition[]): TableRoles {
   return new Map(
     reports.map(({ table }) => {
@@ -101,7 +96,6 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
   );
 }
 
-/** The current version of a day, or a former one. */
 export interface DayVersion {
   day: Omit<DayOfLedger, 'entry'>;
   version: Pick<Version, 'snapshot' | 'lifecycle'>;
@@ -109,7 +103,6 @@ export interface DayVersion {
   close?: string;
 }
 
-/** The versions that are current. */
 export function currentVersions(ledgers: readonly ReportLedgers[]): DayVersion[] {
   return committedDays(ledgers).map(({ committed: { snapshot, lifecycle }, ...day }) => {
     return { day, version: { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) } };

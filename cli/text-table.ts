@@ -6,12 +6,6 @@ export interface TableColumn {
   align?: 'left' | 'right';
 }
 
-/** Prints the rows of a table one by one. */
-export interface TableLayout {
-  head: string;
-  line: (row: readonly string[]) => string;
-}
-
 const GAP = '  ';
 /** The width up to which a column is padded: padding to a text of 1 MB would print 1 MB for each row. */
 const MAX_PADDED_WIDTH = 200;
@@ -33,10 +27,7 @@ export function table(rows: readonly TableRow[]): string {
 }
 
 /** @param rows decide the widths of the columns. A wider cell in a later row exceeds its column */
-export function tableLayout(
-  columns: readonly TableColumn[],
-  rows: readonly (readonly string[])[],
-): TableLayout {
+export function tableLayout(columns: readonly TableColumn[], rows: readonly (readonly string[])[]) {
   const names = columns.map(({ name }) => name);
   const widths = columns.map(() => 0);
   for (const row of [names, ...rows])

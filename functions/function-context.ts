@@ -34,7 +34,6 @@ export function createFunctionContext() {
   };
 }
 
-/** What a function that sends requests to the service needs in addition. */
 export function serviceAccess(settings: Settings) {
   const client = new SecretsManagerClient(awsClientOptions);
   return { credentials: secretsOf(settings, { needsBaseUrl: true, client }), send: sendRequest };

@@ -45,7 +45,6 @@ function syncSchema(enabled: Enabled, reports: ReportRegistry) {
   });
 }
 
-/** The days to rebuild from their raw records. */
 function rebuildSchema(enabled: Enabled, reports: ReportRegistry) {
   return object({
     rebuild: z.literal(true, { error: 'true' }),
@@ -60,7 +59,6 @@ function day() {
   return text('a day, YYYY-MM-DD', isDay);
 }
 
-/** Reports that a brand has enabled, each by its name or the name of its table. */
 function reportsSchema(enabled: Enabled, reports: ReportRegistry) {
   const names = [...new Set(Object.values(enabled).flat())];
   const byTable = new Map(Object.values(reports).map(({ name, table }) => [table, name]));

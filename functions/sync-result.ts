@@ -7,12 +7,10 @@ import {
   wasRead,
 } from '../shared/outcome.ts';
 
-/** What a run did with one report of a brand. */
 interface ReadReport {
   status: Status;
   /** The days that were read to their end: how many, the first and the last. */
   read: { days: number; from?: string; to?: string; rows: number };
-  /** How many due days are left, and the first and the last of them. */
   left: { days: number; from?: string; to?: string };
   error?: ReportOutcome['error'];
 }
@@ -33,7 +31,6 @@ export interface SyncResult {
   brands: { brand: string; status: Status; reports: Record<string, ReadReport> }[];
 }
 
-/** The result of a run, without its days. */
 export function syncResult({ status, reports }: SyncOutcome): SyncResult {
   const byBrand = Map.groupBy(reports, ({ brand }) => brand);
   return {

@@ -14,7 +14,6 @@ import { output } from './output.ts';
  */
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
-  /** The customer-managed key of the topic, if it is known. */
   readonly #keyArn: string | undefined;
 
   constructor(scope: Construct, id: string, deployment: DeploymentSettings, existing?: ITopic) {

@@ -33,11 +33,9 @@ interface AlarmRow {
 
 type AlarmCondition = Pick<AlarmProps, 'metric' | 'evaluationPeriods'> & Partial<AlarmProps>;
 
-/** What the alarms watch. */
 interface ObservedStack {
   queues: Readonly<Record<'undelivered' | 'failed', IQueue>>;
   stateMachine: IStateMachine;
-  /** The number of problems that the watcher has found. */
   problems: Metric;
 }
 
@@ -110,11 +108,9 @@ function filledIn(text: string, values: Readonly<Record<string, string>>): strin
 
 interface AlarmsProps extends Omit<ObservedStack, 'problems'> {
   deployment: DeploymentSettings;
-  /** The topic that every alarm notifies. */
   topic: ITopic;
 }
 
-/** The CloudWatch alarms of the stack, all of which notify the topic. */
 export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { deployment, topic, queues, stateMachine }: AlarmsProps) {
     super(scope, id);

@@ -64,7 +64,6 @@ export class Analysts extends Construct {
     });
   }
 
-  /** Allows querying and nothing else. */
   grant(grantee: Grantee): void {
     const { lake, catalog } = this.#props;
     lake.grantQuery(grantee);

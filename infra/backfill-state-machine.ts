@@ -39,12 +39,10 @@ export const MAP_LABEL = 'Brands';
 /** A brand fails after so many consecutive runs that read no day to its end. */
 const MAX_STALLED_RUNS = 60;
 
-/** The state machine of the backfill. */
 export class BackfillStateMachine extends Construct {
   readonly stateMachine: StateMachine;
   readonly logGroup: ILogGroup;
 
-  /** @param sync the function that it repeats */
   constructor(scope: Construct, id: string, deployment: DeploymentSettings, sync: PipelineFunction) {
     super(scope, id);
     const { logRetentionDays, lakeKeyArn } = deployment;
@@ -105,7 +103,6 @@ export class BackfillStateMachine extends Construct {
     return begin.next(readAll).next(repeat).next(conclude).next(end);
   }
 
-  /** Repeats the run of one brand until the brand ends. */
   private repeatBrand(sync: PipelineFunction): IChainable {
     const done = new Succeed(this, 'BrandDone');
     const ended = (id: string, status: string) => {

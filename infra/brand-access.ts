@@ -1,19 +1,13 @@
 import { Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import type { Catalog } from './catalog.ts';
+import type { AnalystsProps } from './analysts.ts';
 import { instanceName } from './instance-name.ts';
-import type { Lake } from './lake.ts';
 import { rolePolicy } from './role-policy.ts';
 import { grantWorkGroup, newWorkGroup } from './work-group.ts';
 
-export interface BrandAccessProps {
+export interface BrandAccessProps extends Omit<AnalystsProps, 'reports'> {
   brand: string;
-  /** The roles that may read this brand. */
   roleNames: readonly string[];
-  deployment: DeploymentSettings;
-  lake: Lake;
-  catalog: Catalog;
 }
 
 /**

@@ -61,9 +61,7 @@ export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSub
 
 /** Copies the affiliate reports of brands into dated Parquet partitions on S3, for SQL with Athena. */
 export class BrandReports extends Construct {
-  /** The bucket that contains the reports. */
   readonly lakeBucket: IBucket;
-  /** The name of the Glue database. */
   readonly database: string;
   /** The topic to which alarms and the watcher publish. */
   readonly alarmTopic: ITopic;
@@ -156,7 +154,6 @@ export class BrandReports extends Construct {
   }
 }
 
-/** Events to paste on the page of the function `sync`; the days are an example. */
 function outputEvents(scope: Construct, { brands }: Settings): void {
   const [[brand, first] = []] = Object.entries(brands);
   const day = first?.startDate;

@@ -11,7 +11,6 @@ import { instanceName } from './instance-name.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
 import { output } from './output.ts';
 
-/** The actions on tables and views. */
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
 const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition'];
 const QUERY = [
@@ -25,7 +24,6 @@ const QUERY = [
   'glue:GetDatabases',
 ];
 
-/** A function that writes the catalog, and its role. */
 type WithRole = Grantee & { readonly role: Role };
 
 export interface CatalogProps {
@@ -112,7 +110,6 @@ export class Catalog extends Construct {
     this.grant(grantee, this.icebergName, QUERY, ['*']);
   }
 
-  /** Grants queries of all tables but the Iceberg tables. */
   grantQueryHive(grantee: Grantee): void {
     this.grant(grantee, this.databaseName, QUERY, ['*']);
     // Athena needs the database `default`, and lists databases only if the principal may read all names. The tables of

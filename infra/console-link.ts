@@ -7,7 +7,6 @@ export function consoleLink(scope: Construct, service: string, page: string): st
   return consoleUrl(Stack.of(scope).region, service, page, siteOf(scope));
 }
 
-/** The page of an object in the S3 console, in the region of the stack. */
 export function objectLink(scope: Construct, bucket: string, key: string): string {
   return objectPage(Stack.of(scope).region, bucket, key, siteOf(scope));
 }

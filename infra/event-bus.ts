@@ -9,7 +9,6 @@ import { type Grantee, allow, arnInStack } from './grants.ts';
  * always sent: without a rule they start nothing, and a million cost 1 USD.
  */
 export class EventBus {
-  /** The variable by which a function finds the bus. */
   readonly environment: { EVENT_BUS_ARN: string };
 
   readonly #bus: string | undefined;

@@ -25,7 +25,6 @@ export class FailureQueue extends Queue implements IDestination {
     grantKey(grantee, this.#keyArn, 'sqs', 'write');
   }
 
-  /** Lets a person read, delete and purge failed events. */
   grantOperate(grantee: Grantee): void {
     const see = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ListQueueTags'];
     const empty = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:PurgeQueue'];

@@ -6,10 +6,8 @@ import type { Construct, IConstruct } from 'constructs';
 /** The principal that gets a permission, and the construct that its policies belong to. */
 export type Grantee = IGrantable & IConstruct;
 
-/** The conditions of a statement of IAM. */
 export type Conditions = Record<string, Record<string, unknown>>;
 
-/** Allows a principal actions on resources. */
 export function allow(
   grantee: Grantee,
   actions: string[],

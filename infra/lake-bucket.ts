@@ -12,11 +12,9 @@ import { DOCUMENT_PREFIXES, OTHER_PREFIXES, QUERY_RESULTS_PREFIX, RAW_PREFIX } f
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { customerKey } from './grants.ts';
 
-/** How long earlier versions of documents can be restored. */
 const DOCUMENT_VERSION_DAYS = 14;
 const QUERY_RESULT_DAYS = 30;
 
-/** The bucket of a lake that no other stack has created. */
 export class LakeBucket extends Bucket {
   constructor(scope: Construct, id: string, { rawRetentionDays, keepLake, lakeKeyArn }: DeploymentSettings) {
     super(scope, id, {

@@ -49,14 +49,12 @@ const DELETE = ['s3:DeleteObject'];
 /** For the results of queries, which Athena writes. */
 const WRITE_RESULTS = [...UPLOAD, 's3:ListMultipartUploadParts'];
 
-/** The bucket of snapshots, raw records, ledgers, schemas and query results, with the access of each principal. */
 export class Lake extends Construct {
   readonly bucket: IBucket;
   readonly url: string;
   /** The variables by which a function finds the lake: its URL, and the account that must own the bucket. */
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
   readonly queryResultsUrl: string;
-  /** The customer-managed key of the bucket, if it has one. */
   private readonly keyArn: string | undefined;
   private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
@@ -119,7 +117,6 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /** The address of query results in the workgroup of a brand. */
   brandResultsUrl(brand: string): string {
     return `${this.url}/${brandResultsPrefix(brand)}`;
   }

@@ -16,7 +16,6 @@ import { rolePolicy } from './role-policy.ts';
 
 export interface OperatorsProps {
   deployment: DeploymentSettings;
-  /** The functions that operators start. */
   functions: readonly PipelineFunction[];
   backfill: BackfillStateMachine;
   queues: readonly FailureQueue[];
@@ -35,7 +34,6 @@ const CONSOLE_LISTS: Readonly<Record<string, string[]>> = {
   cloudwatch: ['DescribeAlarms', 'ListMetrics', 'GetMetricData'],
 };
 
-/** A policy for people who run the pipeline: start, stop, read logs and alarms, empty the queues. */
 export class Operators extends Construct {
   readonly #props: OperatorsProps;
 
@@ -56,7 +54,6 @@ export class Operators extends Construct {
     });
   }
 
-  /** Lets a principal operate the pipeline. */
   grant(grantee: Grantee): void {
     const { functions, backfill, queues, lake } = this.#props;
     this.#grantFunctions(grantee, functions);

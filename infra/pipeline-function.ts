@@ -35,15 +35,12 @@ import type { Lake } from './lake.ts';
 import { type Network, grantNetwork } from './network.ts';
 import { output } from './output.ts';
 
-/** The parts of a deployment that both functions share. */
 export interface PipelineParts {
   settings: Settings;
-  /** The version of the program. */
   version: string;
   network: Network;
   lake: Lake;
   catalog: Catalog;
-  /** The bus that receives events. */
   bus: EventBus;
   /** Receives events that a schedule could not deliver. */
   undelivered: FailureQueue;
@@ -57,14 +54,12 @@ export interface PipelineFunctionProps extends PipelineParts {
   description: string;
   /** When it starts with `{}`. */
   schedule: string;
-  /** Variables beside the common ones. */
   environment?: Readonly<Record<string, string>>;
   timeout?: Duration;
   /** The number of instances reserved for it, which is also its maximum. */
   reservedConcurrency?: number | undefined;
 }
 
-/** A Lambda function, its log group, and a role that may write to the log group. */
 export class PipelineFunction extends Construct implements IGrantable {
   readonly function: LambdaFunction;
   readonly role: Role;

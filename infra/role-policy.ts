@@ -4,11 +4,9 @@ import type { Construct } from 'constructs';
 export interface RolePolicyProps {
   managedPolicyName: string;
   description: string;
-  /** The names of roles of the account, from a setting. */
   roleNames: readonly string[] | undefined;
 }
 
-/** A policy for people, attached to the roles that a setting names. */
 export function rolePolicy(scope: Construct, { roleNames = [], ...props }: RolePolicyProps): ManagedPolicy {
   return new ManagedPolicy(scope, 'Policy', {
     ...props,

@@ -2,18 +2,12 @@ import { STATE_NOW_SQL } from '../shared/catalog/coverage.ts';
 import { PROBLEM_STATES, statesSql } from '../shared/planning/day-state.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 
-export interface SavedQuery {
-  name: string;
-  description: string;
-  sql: string;
-}
-
 /**
  * Saves an analyst's first questions as queries. If a query needs only some months, it filters on `month`, so that
  * Athena lists no other partition. The queries use only `coverage`, `freshness`, `changes`, `since_close` and
  * columns that every table has, so no query can break.
  */
-export function savedQueries(reports: readonly ReportDefinition[]): SavedQuery[] {
+export function savedQueries(reports: readonly ReportDefinition[]) {
   return [
     {
       name: 'Is everything there',

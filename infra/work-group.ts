@@ -8,7 +8,6 @@ export interface WorkGroupProps {
   name: string;
   description: string;
   deployment: DeploymentSettings;
-  /** The address in S3 of query results. */
   results: string;
 }
 

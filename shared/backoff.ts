@@ -16,18 +16,14 @@
 // | an event that its bus refused   | EVENT_RETRY, adapters/aws/event-bridge.ts                               | 6         | 100 ms            | 5 s   |
 // | the lock of a lake folder       | LOCK_RETRY, adapters/local/lock.ts                                      | 1000      | 1 ms              | 50 ms |
 // | any request to AWS (by its SDK) | awsClientOptions, adapters/aws/errors.ts                                | 5         | the SDK's own     |       |
-// | what AWS refuses to a new role  | ACCESS_DENIED_RETRY, adapters/aws/retry-access-denied.ts                | for 1 min | 5 s, always       |       |
-// | a response to CloudFormation    | CLOUDFORMATION_RETRY, functions/cloud-formation-response.ts (no jitter) | 4         | 500 ms            | 2 s   |
 // | a step of the backfill: no free | addRetry, infra/backfill-state-machine.ts                               | 20        | 20 s              | 5 min |
 // | instance; any other failure     |                                                                         | 2         | 1 min             | 2 min |
-// | a call of EventBridge Scheduler | schedulerClientOptions, adapters/aws/schedules.ts                       | 20        | the SDK's own     |       |
-// | an event of a schedule          | RetryPolicy, adapters/aws/schedules.ts                                  | 2         | EventBridge's own |       |
+// | an event of a schedule          | ScheduleTarget, infra/pipeline-function.ts                              | 2         | EventBridge's own |       |
 
 /** The waits of a retry rule, in milliseconds. */
 export interface Backoff {
   /** The longest wait before the first retry. */
   baseMs: number;
-  /** No wait is longer. */
   capMs: number;
 }
 

@@ -37,7 +37,6 @@ interface ScalarValues {
 export type ScalarType = keyof ScalarValues;
 /** `decimal(precision,scale)`, precision at most 38. */
 export type DecimalType = `decimal(${number},${number})`;
-/** Every type that a column may have. */
 export type ColumnType = ScalarType | DecimalType;
 
 /** A decimal is held as a whole number of its smallest unit: 1.5 in a `decimal(9,2)` is 150n. */
@@ -53,7 +52,6 @@ export type PhysicalValue = string | bigint | number | boolean;
 export const SYNCED_AT = '_synced_at';
 /** Derived column: JSON of the values that do not fit the columns of their fields (I6). */
 export const RESCUED = '_rescued';
-/** The columns that belong to no field of a record. */
 export const DERIVED_COLUMNS: readonly string[] = [RESCUED, SYNCED_AT];
 /** Partition keys of the reports' tables, in the order of the folders. */
 export const DAY_PARTITION_KEYS = ['brand', 'dt'] as const;
@@ -65,7 +63,6 @@ export interface Column {
   field?: string;
 }
 
-/** An element of a Parquet schema, in the words of the format. */
 export interface ParquetElement {
   type: 'BOOLEAN' | 'INT32' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
   type_length?: number;
@@ -83,7 +80,6 @@ interface FoundElement {
   scale?: number;
 }
 
-/** Everything about one column type. */
 export interface TypeSpec<V extends Value = Value> {
   /** The JSON value as the column stores it; `undefined` if that would differ from the original value in any way. */
   toValue(value: Json): V | undefined;
@@ -97,11 +93,8 @@ export interface TypeSpec<V extends Value = Value> {
     /** A value as Parquet stores it, without its annotation; `undefined` if it is of another kind. */
     fromPhysical(stored: unknown): V | undefined;
   };
-  /** The type's name in Athena's SQL. */
   trino: string;
-  /** The type's name in the Glue table. */
   hive: string;
-  /** The type's name in the metadata of an Iceberg table. */
   iceberg: string;
   duckdb: string;
 }
@@ -233,7 +226,6 @@ function withoutZeros(text: string): [string, ...string[]] {
   return [text, ...shorter.map((each) => (each.endsWith('.') ? each.slice(0, -1) : each))];
 }
 
-/** The row of the table for a type. */
 export function typeSpec(type: ColumnType): TypeSpec {
   return isScalarType(type) ? SCALAR_TYPES[type] : decimalSpec(type);
 }
@@ -260,7 +252,6 @@ export function parseColumnType(text: string): ColumnType | undefined {
   return fits ? `decimal(${precision},${scale})` : undefined;
 }
 
-/** The column type of an element of one of our Parquet files. */
 export function typeOfElement(found: FoundElement): ColumnType | undefined {
   const { precision = 0, scale = 0 } = found;
   if (found.converted_type === 'DECIMAL') return parseColumnType(`decimal(${precision},${scale})`);

@@ -4,13 +4,10 @@
  */
 import { shellWord } from './shell-word.ts';
 
-/** Every flag that a printed command may repeat. */
 export const REPEATED_FLAGS = ['brand', 'lake', 'database', 'settings', 'credentials'] as const;
 
-/** Values of flags, by name. */
 export type GivenFlags = { [Flag in (typeof REPEATED_FLAGS)[number]]?: string | undefined };
 
-/** The flags that a command does not take. */
 const NOT_TAKEN = new Map<string, readonly string[]>([
   ['init', ['brand', 'lake', 'database']],
   ['check', ['database']],

@@ -91,7 +91,6 @@ export function reportDaysIn(
   };
 }
 
-/** The facts of a day. */
 export function dayFacts(day: string, of: ReportDays, nowMs: number): DayFacts {
   const entry = of.entryOn(day);
   const looked = of.upstreamOn?.(day);
@@ -116,12 +115,10 @@ export function dayFacts(day: string, of: ReportDays, nowMs: number): DayFacts {
   };
 }
 
-/** The facts of a day that nobody has read. */
 export function missingDay(day: string): DayFacts {
   return { dt: day, state: 'missing', ...NOTHING_COMMITTED, nextDue: null, overdueAt: null };
 }
 
-/** The facts of a day whose ledger is damaged. */
 export function damagedDay(day: string, message: string): DayFacts {
   const failure = { kind: 'config', code: 'damaged_document', message } as const;
   return { ...missingDay(day), state: 'failed', failure };

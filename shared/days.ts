@@ -1,6 +1,5 @@
 // Days and months are texts, `YYYY-MM-DD` and `YYYY-MM`; instants are milliseconds since 1970.
 
-/** Durations in milliseconds. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 /** 24 hours; a calendar day of a time zone may have 23 or 25. */
@@ -37,7 +36,6 @@ function wallTime(instantMs: number, timeZone: string): number {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** The calendar day in the zone at an instant. */
 export function dayOf(instantMs: number, timeZone: string): string {
   return new Date(wallTime(instantMs, timeZone)).toISOString().slice(0, 10);
 }
@@ -89,7 +87,6 @@ export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Whole days from one day to another. */
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS);
 }
@@ -99,12 +96,10 @@ export function daysFrom(from: string, to: string): string[] {
   return Array.from({ length: Math.max(0, daysBetween(from, to) + 1) }, (_, index) => addDays(from, index));
 }
 
-/** The earlier of two days. */
 export function earlier(a: string, b: string): string {
   return a < b ? a : b;
 }
 
-/** The month of a day: `YYYY-MM`. */
 export function monthOf(day: string): string {
   return day.slice(0, 7);
 }
@@ -117,7 +112,6 @@ export function monthsFrom(from: string, to: string): string[] {
   return months;
 }
 
-/** The later of two days. */
 export function later(a: string, b: string): string {
   return a > b ? a : b;
 }
@@ -129,7 +123,6 @@ export function addMonths(month: string, months: number): string {
   return first.toISOString().slice(0, 7);
 }
 
-/** All days of a month, ascending. */
 export function daysOfMonth(month: string): string[] {
   return daysFrom(`${month}-01`, addDays(`${addMonths(month, 1)}-01`, -1));
 }
@@ -145,7 +138,6 @@ export function lastMonths(count: number, nowMs: number): MonthSpan {
   return { from: addMonths(monthOf(dayOf(nowMs, 'UTC')), 1 - count) };
 }
 
-/** Whether the month is in the span. */
 export function isInSpan(month: string, { from, to }: MonthSpan): boolean {
   return (from === undefined || month >= from) && (to === undefined || month <= to);
 }

@@ -1,6 +1,5 @@
 /** Names every error code. `npm run reference` writes docs/reference/errors.md, with the cause and the remedy of each. */
 
-/** Flags and arguments. */
 type Flags =
   | 'bad_csv'
   | 'bad_output'
@@ -15,7 +14,6 @@ type Files = 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
 type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
 type Queries = 'before_first_version' | 'event_not_received' | 'sql' | 'sql_refused';
 
-/** Settings and credentials. */
 type Settings = 'end_date' | 'report_off' | 'settings' | 'settings_json' | 'settings_maintained';
 type MoreSettings = 'settings_missing' | 'settings_unreadable' | 'start_to_come';
 type Secrets = 'bad_credentials' | 'no_credentials' | 'other_base_url';
@@ -43,7 +41,6 @@ type Closes =
   | 'unreadable_amounts'
   | 'version_lost';
 
-/** Requests to the service and its responses. */
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout';
 type Refusals = 'refused' | 'rate_unavailable' | 'redirect' | 'service_code';
 type Bodies =
@@ -57,12 +54,10 @@ type Bodies =
 type Pages = 'count_mismatch' | 'cursor_died' | 'empty_pages' | 'endless' | 'no_progress' | 'page_info';
 type MorePages = 'bad_cursor' | 'other_id' | 'repeated_cursor' | 'repeated_page' | 'unreadable';
 
-/** Days. */
 type Days = 'claim_lost' | 'clocks_differ' | 'lease_lost' | 'later_reading' | 'range_ahead';
 type Restarts = 'cursor_dies' | 'restarted_too_often' | 'too_slow';
 type Records = 'instant_refused' | 'instant_unclear' | 'other_dates' | 'too_many_fields';
 
-/** AWS and deployments. */
 type Aws = 'aws_refused' | 'aws_unavailable' | 'aws_unexpected';
 type Catalog =
   | 'catalog_contended'
@@ -74,7 +69,6 @@ type Catalog =
 type Functions = 'environment' | 'event';
 type Stack = 'adopts_own' | 'instance_name' | 'secret_outside_prefix' | 'shared_bucket';
 
-/** Faults of this program. */
 export type Bugs = 'bad_key' | 'never_ends' | 'not_paged' | 'run_twice' | 'unexpected';
 
 export type OfCommands =

@@ -31,7 +31,6 @@ export class BrandReportsError extends Error {
   }
 }
 
-/** An error that the operator has to act on. */
 export function configError(code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('config', code, message);
 }
@@ -60,7 +59,6 @@ export function stackOf({ kind, cause }: BrandReportsError): { stack?: string } 
   return kind === 'bug' && cause instanceof Error ? { stack: framesOf(cause) } : {};
 }
 
-/** The stack frames without the message. */
 export function framesOf({ stack = '' }: Error): string {
   return stack
     .split('\n')

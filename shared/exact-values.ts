@@ -23,18 +23,13 @@ export function exactText(value: Json): string | undefined {
   return numberText(value) ?? stringifyJson(value);
 }
 
-/** The digits of decimals. */
 export interface Digits {
-  /** How many digits a decimal has at most. */
   precision: number;
-  /** How many of these digits are after the point. */
   scale: number;
 }
 
-/** The digits of 64-bit whole numbers. */
 export const BIGINT_DIGITS: Digits = { precision: 19, scale: 0 };
 
-/** A whole number of 64 bits. */
 export function exactBigint(value: Json): bigint | undefined {
   const integer = exactUnscaled(value, BIGINT_DIGITS);
   return integer !== undefined && BigInt.asIntN(64, integer) === integer ? integer : undefined;

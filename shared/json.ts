@@ -45,7 +45,6 @@ function parseQuickly(text: string): Json | undefined {
   return countPlainKeys(text) === countKeys(parsed) ? parsed : undefined;
 }
 
-/** The keys that the text of the object repeats. */
 export function duplicateKeys({ [DUPLICATES]: duplicates }: JsonObject): string[] {
   return isJsonObject(duplicates) ? Object.keys(duplicates) : [];
 }
@@ -55,12 +54,10 @@ export function stringifyJson(value: Json): string {
   return JSON.stringify(value);
 }
 
-/** Whether a value is a RawNumber. */
 export function isRawNumber(value: unknown): value is RawNumber {
   return JSON.isRawJSON(value);
 }
 
-/** The JSON value of a JSON number literal. */
 export function numberOf(literal: string): number | RawNumber {
   return isPlainNumber(literal) ? Number(literal) : rawNumber(literal);
 }
@@ -107,18 +104,12 @@ const MAX_KEYS = 250_000;
 /** White space, and the bytes of a byte order mark, which decoding drops. */
 const BLANK: readonly (number | undefined)[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
 
-interface Structure {
-  tokens: number;
-  keys: number;
-  isCutOff: boolean;
-}
-
 /**
  * Counts the structural characters (RFC 8259, section 2) and the keys of the object or list at the beginning of a text,
  * without decoding the text. If the text is not JSON, a parser fails before it has read more.
  * @returns `isCutOff`: the text is the beginning of an object whose end is missing
  */
-export function structureOf(bytes: Uint8Array): Structure {
+export function structureOf(bytes: Uint8Array) {
   let at = 0;
   while (BLANK.includes(bytes[at])) at += 1;
   const isObject = bytes[at] === OPEN_OBJECT;
@@ -149,7 +140,7 @@ export function structureOf(bytes: Uint8Array): Structure {
 }
 
 /** I12: the reason why a text is too large to be parsed whole; `undefined` if it may be parsed. */
-export function excessOf({ tokens, keys }: Structure): string | undefined {
+export function excessOf({ tokens, keys }: ReturnType<typeof structureOf>): string | undefined {
   if (tokens > MAX_TOKENS) return `${tokens} structural characters of JSON, ${MAX_TOKENS} are allowed`;
   return keys > MAX_KEYS ? `${keys} keys, ${MAX_KEYS} are allowed` : undefined;
 }

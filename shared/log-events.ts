@@ -8,7 +8,6 @@ import type { DayOutcome, ErrorSummary, Status, Traffic } from './outcome.ts';
 /** For a bug, `stack` shows where it was thrown. */
 type Failed = ErrorSummary & { stack?: string };
 
-/** How serious an event is. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** An event's level; its details exist for the compiler only. */
@@ -22,7 +21,6 @@ const info = <Details>(): Kind<Details> => ({ level: 'info' });
 const warn = <Details>(): Kind<Details> => ({ level: 'warn' });
 const error = <Details>(): Kind<Details> => ({ level: 'error' });
 
-/** Events of one report of one brand. */
 const REPORT_EVENTS = {
   report_planned: info<{ dueDays: number }>(),
   report_failed: error<Failed>(),
@@ -61,9 +59,7 @@ const REPORT_EVENTS = {
   committed_details_unreadable: warn<{ day: string; message: string }>(),
   /** The work itself meets the same conflict or failure at its next write, and reports it there. */
   lease_not_renewed: debug<{ day: string; message: string }>(),
-  /** What this run did with the day. */
   day_ended: info<{ day: string; outcome: DayOutcome['outcome']; rows: number; pages: number }>(),
-  /** What a rebuild from raw records did with the day. */
   day_rebuilt: info<{ day: string; outcome: string; rows: number }>(),
   day_failed: error<{ day: string } & Failed>(),
   /** A finding of the day's committed version, when the finding is new: `check` names it. */
@@ -94,7 +90,6 @@ const REPORT_EVENTS = {
    */
   lifecycle_not_made: error<{ day: string; message: string }>(),
   failure_not_recorded: error<{ day: string; message: string }>(),
-  /** The response for the day contained records of another date. */
   other_dates_excluded: warn<{ day: string; message: string }>(),
   publication_failed: error<{ day: string } & ErrorSummary>(),
   /** `day` is the first day whose events were not received; the next run sends them again. */
@@ -107,7 +102,6 @@ const REPORT_EVENTS = {
   view_failed: error<{ view: string } & ErrorSummary>(),
 };
 
-/** Events of the service of one brand. */
 const BRAND_EVENTS = {
   request_retried: warn<{
     action: string;
@@ -125,7 +119,6 @@ const BRAND_EVENTS = {
   rate_budget_not_updated: warn<{ message: string }>(),
 };
 
-/** Events of a process that works for all brands. */
 const PROCESS_EVENTS = {
   catalog_updated: info<{ status: string; published: number; brandsLeft: number }>(),
   catalog_entry_skipped: error<ErrorSummary>(),
@@ -133,17 +126,13 @@ const PROCESS_EVENTS = {
   watch_ended: info<{ problems: number; message?: string }>(),
 };
 
-/** Every event by its name. */
 export const EVENTS = { ...REPORT_EVENTS, ...BRAND_EVENTS, ...PROCESS_EVENTS };
 
 type DetailsOf<Each> = Each extends Kind<infer Details> ? Details : never;
 type EventOf<Kinds> = { [Name in keyof Kinds]: { event: Name } & DetailsOf<Kinds[Name]> }[keyof Kinds];
 
-/** An event of a report, before brand and report are added. */
 export type ReportEvent = EventOf<typeof REPORT_EVENTS>;
-/** An event of a brand, before the brand is added. */
 export type BrandEvent = EventOf<typeof BRAND_EVENTS>;
-/** Every event that is logged. */
 export type LogEvent =
   | (ReportEvent & { brand: string; report: string })
   | (BrandEvent & { brand: string })
@@ -154,17 +143,14 @@ export type Log = (event: LogEvent) => void;
 export type BrandLog = (event: BrandEvent) => void;
 export type ReportLog = (event: ReportEvent) => void;
 
-/** The level of an event, by its name. */
 export function levelOf({ event }: LogEvent): LogLevel {
   return EVENTS[event].level;
 }
 
-/** The log of one brand: adds its name to every event. */
 export function bindBrand(log: Log, brand: string): BrandLog {
   return (event) => log({ brand, ...event });
 }
 
-/** The log of one report of one brand: adds both names to every event. */
 export function bindReport(log: Log, brand: string, report: string): ReportLog {
   return (event) => log({ brand, report, ...event });
 }

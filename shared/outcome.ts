@@ -2,7 +2,6 @@ import type { BrandReportsError, ErrorKind } from './errors.ts';
 
 export const STATUSES = ['complete', 'incomplete', 'failed', 'busy'] as const;
 
-/** How a run of a report, or of all, ended. */
 export type Status = (typeof STATUSES)[number];
 
 /** What this run did with a due day. The day's current state is its `DayState`. */
@@ -38,7 +37,6 @@ export interface Traffic {
   throttles: number;
 }
 
-/** The outcome of one report of one brand. */
 export interface ReportOutcome extends Traffic {
   brand: string;
   report: string;
@@ -53,7 +51,6 @@ export interface SyncOutcome {
   reports: ReportOutcome[];
 }
 
-/** The part of an error that outcomes show. */
 export function errorSummary({ kind, code, message }: BrandReportsError): ErrorSummary {
   return { kind, code, message };
 }
@@ -70,12 +67,10 @@ export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary):
   return outcomes.some(isLeft) || outcomes.includes('waiting') ? 'incomplete' : 'complete';
 }
 
-/** How many days failed in a run. */
 export function countFailedDays(days: readonly DayOutcome[]): number {
   return days.filter(({ outcome }) => outcome === 'failed').length;
 }
 
-/** The line of the log about a run. */
 export function runSummary({ days, status, ...outcome }: ReportOutcome) {
   const { requests, retries, throttles } = outcome;
   const sum = (count: 'rows' | 'pages') => days.reduce((total, day) => total + day[count], 0);
@@ -94,17 +89,14 @@ function isLeft(outcome: DayOutcome['outcome']): boolean {
   return outcome === 'pending' || outcome === 'busy';
 }
 
-/** Whether the day was read to its end. */
 export function wasRead({ outcome }: Pick<DayOutcome, 'outcome'>): boolean {
   return outcome === 'published' || outcome === 'unchanged' || outcome === 'kept';
 }
 
-/** Whether any day was read to its end. */
 export function madeProgress({ days }: ReportOutcome): boolean {
   return days.some(wasRead);
 }
 
-/** The outcome of a run, from those of its reports. */
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };

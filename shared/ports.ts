@@ -8,7 +8,6 @@ import type { Column } from './column-types.ts';
 import type { RecordList } from './records/record-list.ts';
 import type { View } from './reports/definition.ts';
 
-/** Time as the core sees it. */
 export interface Clock {
   /**
    * The time by which a run plans, if it is earlier than the machine's and the service's time: `--now`, or an event's
@@ -25,13 +24,11 @@ export interface Clock {
   every: (ms: number, tick: () => void) => () => void;
 }
 
-/** The bytes of an object, and the etag of that version. */
 export interface StoredObject {
   body: Uint8Array;
   etag: string;
 }
 
-/** An object as a listing shows it. */
 export interface ListedObject {
   key: string;
   bytes: number;
@@ -115,7 +112,6 @@ export interface ValueRange {
   to: string;
 }
 
-/** A table as a catalog shows it. */
 export interface TableShape {
   name: string;
   /** One sentence for people. */
@@ -126,7 +122,6 @@ export interface TableShape {
   snapshotsOf?: string;
 }
 
-/** A column as a catalog shows it. */
 export interface TableColumn extends Column {
   /** For people. A catalog replaces a different description by this one; missing: the catalog keeps its description. */
   description?: string;
@@ -154,7 +149,6 @@ export interface Catalog {
   ): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** The metadata that readers of an Iceberg table find, and the way to replace it. */
 export interface IcebergHead {
   /** Missing: there is no table yet, or it points elsewhere. */
   metadata?: Uint8Array;
@@ -173,7 +167,6 @@ export interface IcebergCatalog {
   load(table: string): Promise<IcebergHead>;
 }
 
-/** An open lake: its objects, the runs that work in it, and its catalog. */
 export interface Lake {
   store: ObjectStore;
   runs: RunRegistry;
@@ -190,7 +183,6 @@ export interface Message {
   text: string;
 }
 
-/** Sends messages to the people who run a pipeline. */
 export interface Notifier {
   /** @throws BrandReportsError if the message was not sent, or if that is unknown */
   tell(message: Message): Promise<void>;
@@ -202,7 +194,6 @@ export interface LakeEvent {
   detail: JsonObject;
 }
 
-/** Receives events. */
 export interface EventSink {
   /** How many events `send` accepts at once; missing: 10. A failure leaves all of them to the next run. */
   readonly atOnce?: number;
@@ -225,7 +216,6 @@ export interface CredentialSource {
   read(brand: string): Promise<Credentials>;
 }
 
-/** One signed request. */
 export interface HttpRequest {
   url: string;
   method: 'POST' | 'GET';
@@ -233,7 +223,6 @@ export interface HttpRequest {
   body: string | undefined;
 }
 
-/** The headers of a response that are used. */
 export interface HttpHeaders {
   date?: string | undefined;
   age?: string | undefined;

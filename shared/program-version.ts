@@ -1,4 +1,3 @@
-/** Whether a version such as `1.10.0` is later than another. */
 export function isNewer(version: string, than: string): boolean {
   const [own, other] = [partsOf(version), partsOf(than)];
   const place = own.findIndex((part, index) => part !== (other[index] ?? 0));

@@ -50,7 +50,6 @@ type Change = ReturnType<typeof changeOf>;
 type TableDiff = NonNullable<Change['diff']>;
 type ChangedRecord = NonNullable<TableDiff['records']>[number];
 
-/** A row of a result. */
 type Fact = Readonly<Record<string, Json>>;
 
 /**
@@ -105,7 +104,6 @@ function sumsOf(facts: readonly Fact[], value: 'old_value' | 'new_value'): Fact 
   return Object.fromEntries(sums.map((sum) => [sumName(sum), sum[value] ?? null]));
 }
 
-/** The sums of a column, or of a role in a currency. */
 function isSum(what: Json | undefined): boolean {
   return what === 'sum' || what === 'total';
 }
@@ -179,7 +177,6 @@ function countsText({ added, removed, altered }: TableDiff): string {
   ].join(' ');
 }
 
-/** The sums that differ. */
 function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
   const names = [...new Set([...Object.keys(sumsBefore), ...Object.keys(sumsAfter)])];
   // The sum of a column may add several currencies.
@@ -213,7 +210,6 @@ function recordText(record: ChangedRecord): string[] {
   return [`  ${styleText(color, sign)} ${oneLine(`${times}${key}${values.join(' ')}`)}`];
 }
 
-/** A text of the table, `none` for NULL. */
 function shown(value: unknown): string {
   return typeof value === 'string' ? value : 'none';
 }

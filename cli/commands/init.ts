@@ -95,7 +95,6 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
   process.exitCode = hasErrors(judged) ? EXIT.failed : EXIT.complete;
 }
 
-/** @returns the text of a credentials file */
 async function askCredentials(
   { brand, baseUrl }: BrandAnswers,
   questions: Questions | undefined,

@@ -39,7 +39,6 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
     });
 }
 
-/** @param file its absolute path */
 function databaseText(file: string, isOld: boolean): string {
   return `${styleText('green', isOld ? 'written again' : 'written')}: ${file}
 

@@ -127,7 +127,6 @@ function withNames(thrown: unknown, csvs: readonly CsvTable[] = []): unknown {
   return unknown('table', name, names, ofReport);
 }
 
-/** Adds a table to those of earlier `--csv`. */
 function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {
   const [, name = '', file = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const isSame = (other: string) => other.toLowerCase() === name.toLowerCase();
@@ -157,12 +156,10 @@ const TABLES: readonly Described[] = [
 ];
 const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
 
-/** Every table and view that SQL may name, tables of closed months left out. */
 function tableNames(): string[] {
   return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
 }
 
-/** All tables and views that SQL may name, with the columns of the views. */
 export function relationsText(): string {
   const closed =
     'Of any table of reports: the days of closed months as they were then, by close (the month), brand and dt';

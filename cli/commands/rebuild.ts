@@ -90,7 +90,6 @@ function rebuildText({ status, reports }: RebuildOutcome): string {
 
 const MAX_NAMED_DAYS = 10;
 
-/** Each reason once, with the message of its first day and all its days. */
 function problems({ brand, report, days, error }: RebuiltReport): string[] {
   const reasons = Map.groupBy(
     days.filter(({ message }) => message !== undefined),

@@ -44,7 +44,6 @@ export function addServeSample(program: CliCommand): void {
     });
 }
 
-/** @returns the flags that make sync use the files */
 async function writeFiles(service: SampleService, folder: string): Promise<GivenFlags> {
   const settings = join(folder, 'settings.json');
   const credentials = join(folder, 'credentials.json');

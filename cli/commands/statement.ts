@@ -23,7 +23,6 @@ interface StatementFlags extends SharedFlags {
   output?: string;
 }
 
-/** Writes each format in pieces. */
 const FORMATS = {
   table: statementTables,
   csv: async function* (_statements: readonly Statement[], connection: DuckDBConnection) {
@@ -88,7 +87,6 @@ function formatOf({ format, output }: StatementFlags): Format {
   throw configError('bad_output', message);
 }
 
-/** The sums of each statement as a table. */
 export async function* statementTables(
   statements: readonly Statement[],
   connection: DuckDBConnection,

@@ -95,7 +95,6 @@ function failOnWords(text: string): string[] {
   throw new InvalidArgumentError(`Unknown state "${unknown}". Allowed: ${FAIL_ON.join(', ')}.`);
 }
 
-/** The days to which a word of `--fail-on` applies: `acme orders: 2 days failed or missing: …`; empty without such days. */
 function failingDays(
   { brand, table: name, days, damaged = [] }: TableStatus,
   { failOn = [], month: chosen }: StatusFlags,
@@ -150,7 +149,6 @@ async function writePage(file: string, markup: string): Promise<void> {
   print(`The calendar is in ${resolve(file)}.`);
 }
 
-/** A brand, with the data of its days. */
 interface Section {
   tables: readonly TableStatus[];
   zone: string | undefined;
@@ -187,7 +185,6 @@ function sectionText(section: Section, chosen: string | undefined): string {
   ].join('\n');
 }
 
-/** The days of these months that are not final, one line for each state: `orders: missing: 2026-01-03 to 2026-01-04`. */
 function dayLines({ table: name, days }: TableStatus, months: readonly string[], today: string): string[] {
   const shown = days.filter(({ dt }) => months.includes(monthOf(dt)));
   const byKind = Map.groupBy(shown, (day) => cellKindOf(day, today));
@@ -211,7 +208,6 @@ function totals({ tables, today }: Section): string {
   return table(lines);
 }
 
-/** The findings about days of these months, one line for each kind. */
 function findingLines({ table: name, days }: TableStatus, months: readonly string[]): string[] {
   const found = days
     .filter(({ dt }) => months.includes(monthOf(dt)))
@@ -223,7 +219,6 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
   ]);
 }
 
-/** Why columns of views are NULL. */
 function roleLines(tables: readonly TableStatus[]): string[] {
   const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
   return gaps.flatMap(({ table: name, role, evidence, views, setting, ...gap }) => [
@@ -248,7 +243,6 @@ function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
   return [...documents, ...alike.flatMap((same) => failureLines(name, same))];
 }
 
-/** Days with the same failure, with the message and the times of the first one. */
 function failureLines(
   name: string,
   same: readonly ({ dt: string } & NonNullable<DayFacts['failure']>)[],

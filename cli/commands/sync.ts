@@ -111,7 +111,6 @@ function readable<Options extends PlanOptions>(options: Options, flags: SyncFlag
   throw configError('report_off', message);
 }
 
-/** By the status of an outcome. */
 export const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
 
 const NEXT_STEPS = {
@@ -128,7 +127,6 @@ function nextStep(outcome: SyncOutcome): string | undefined {
   return status === 'incomplete' && !reports.some(isUnfinished) ? waiting() : NEXT_STEPS[status];
 }
 
-/** The outcome as text: a table with a line per report, then each report's error, then the next step. */
 export function syncText(outcome: SyncOutcome): string {
   const { status, reports } = outcome;
   const next = nextStep(outcome);
@@ -160,7 +158,6 @@ function problem({ brand, report, days, error }: ReportOutcome): string[] {
   ];
 }
 
-/** The number of days with this outcome. */
 export function countOf<Outcome>(days: readonly { outcome: Outcome }[], wanted: Outcome): number {
   return days.filter(({ outcome }) => outcome === wanted).length;
 }

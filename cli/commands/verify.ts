@@ -53,7 +53,6 @@ import { showLine } from '../progress-line.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
-/** A difference, and the command that heals it. */
 type Mismatch = Omit<LinkDamage, 'brand'>;
 
 interface VerifiedTable {
@@ -61,7 +60,6 @@ interface VerifiedTable {
   table: string;
   days: number;
   rows: number;
-  /** The number of kept older versions of these days. */
   versions: number;
   mismatches: Mismatch[];
 }
@@ -69,7 +67,6 @@ interface VerifiedTable {
 /** A damaged document, with a command unless it was restored. The days that it describes are not verified. */
 type FoundDocument = DamagedDocument & Partial<Pick<Mismatch, 'advice'>>;
 
-/** The documents that are still damaged; with `--restore`, also the means to record lost versions. */
 interface Restored {
   unusable: ReadonlySet<string>;
   ledgers: Pick<LakeDocuments, 'ledger'> | undefined;
@@ -352,7 +349,6 @@ async function entryNow(store: ObjectStore, report: ReportDefinition, brand: str
   return (await readLedger(store, report, brand, monthOf(day))).days[day];
 }
 
-/** @returns how the rows of the object differ from what was written, by the ledger */
 async function compare(
   store: ObjectStore,
   { rows, digest: written }: Pick<Committed, 'rows' | 'digest'>,
@@ -391,7 +387,6 @@ async function relinking(
   return linking(join(localFolder, link), join(localFolder, key));
 }
 
-/** Compares the day in the lifecycle table with the ledger: its rows, and as many records as the version has rows. */
 async function compareLifecycle(
   store: ObjectStore,
   { report, brand, day, committed }: CommittedDay,
@@ -452,7 +447,6 @@ async function* changesOneByOne(rows: AsyncIterable<Row>): AsyncGenerator<Row[],
   if (facts.length > 0) yield facts;
 }
 
-/** @param facts the rows of one change */
 function listsWhatItCounts(facts: readonly Row[]): boolean {
   const [{ listed, added, removed, altered } = {}] = facts;
   const copiesOf = (name: string) =>

@@ -8,7 +8,6 @@ import { NOW_SQL, sumSql, unknownAmountsSql } from '../../shared/reports/views/v
 
 type Named = Pick<ReportDefinition, 'name' | 'table'>;
 
-/** The prefix of the names of staging models. */
 export const STAGED = 'stg_brand_reports__';
 
 export const PROJECT = `name: brand_reports

@@ -18,7 +18,6 @@ import * as sql from '../../shared/reports/views/view-sql.ts';
 import { ROLES } from '../../shared/roles/index.ts';
 import * as files from './files.ts';
 
-/** The sources of a project. */
 export interface DbtLake {
   reports: ReportRegistry;
   columns: TableColumns;
@@ -49,13 +48,11 @@ function typed(table: Parameters<typeof sql.fieldSql>[0], ...fields: readonly st
   return Object.fromEntries(fields.map((field) => [field, sql.fieldSql(table, field)]));
 }
 
-/** The source view of each mart, by the mart's name. */
 const VIEWS: Readonly<Record<string, string>> = {
   publisher_performance: 'publisher_daily',
   orders_daily: 'orders_daily',
 };
 
-/** The text of each file of the project, by its path. */
 export function dbtProject(lake: DbtLake): Map<string, string> {
   const all = Object.values(lake.reports);
   const reportsOf = (tables: readonly string[]) => all.filter(({ table }) => tables.includes(table));
@@ -94,7 +91,6 @@ export function yaml(text: string): string {
   return JSON.stringify(jinja(text.toWellFormed())).replaceAll(/[^\x20-\x7e]/gu, escaped);
 }
 
-/** The columns of a staging model, by name, with their SQL in terms of the table. */
 function stagingColumns(table: string, { columns }: DbtLake): Record<string, string> {
   const own = (columns.get(table) ?? []).map(({ name }) => [name, `"${name}"`]);
   const day = { brand: 'CAST(brand AS varchar)', dt: 'CAST(dt AS varchar)', day: 'TRY_CAST(dt AS date)' };

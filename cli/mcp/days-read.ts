@@ -31,7 +31,6 @@ const TABLES = [
   ),
   ...LEDGER_TABLES.map((table) => ({ table, report: undefined })),
 ];
-/** The tables without a report, and the views over them. */
 const OF_ALL_REPORTS = [...LEDGER_TABLES, freshness.name, ...changeViews(reports).map(({ name }) => name)];
 /** The claimed rows of the first table's days; each further table claims more, so a plan shows which table it reads. */
 const FIRST_ROWS = 7_000_001;
@@ -40,7 +39,6 @@ const OTHER_ROWS = 2;
 const WORD =
   /'[^']*'|\b(day_(brand|report|month|dt)|and|or|not|in|is|null|between|cast|try_cast|as|varchar|date|timestamp|with|time|zone|year|month|date_trunc|strftime|prefix|lower)\b|[\s\d()<>=!~:,.+-]/gi;
 
-/** A read of a table in SQL, with the condition on its days. */
 type Scan = (typeof TABLES)[number] & { condition?: string | undefined };
 
 /**
@@ -122,7 +120,6 @@ function* scansIn(node: Json, condition?: string): Generator<Scan> {
   yield* scansIn(children, isChoice ? condition : filter);
 }
 
-/** The rows of a query of ours, as text. */
 async function textsOf(connection: DuckDBConnection, sql: string): Promise<string[][]> {
   return (await connection.runAndReadAll(sql)).getRows().map((row) => row.map(String));
 }

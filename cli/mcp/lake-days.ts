@@ -1,4 +1,3 @@
-/** Describes days for an assistant: missing days, days with findings, changed days, and the time of the newest reading. */
 import { type DayFacts, damagedDay, missingDay } from '../../shared/day-facts.ts';
 import { addDays, dayOf, daysFrom, daysOfMonth } from '../../shared/days.ts';
 import { listed } from '../../shared/findings/index.ts';
@@ -69,7 +68,6 @@ export function notesOf(days: readonly LakeDay[], unreadable: readonly string[],
   ];
 }
 
-/** A line for the days of a table with the same state. */
 function linesOf(facts: readonly Fact[]): string[] {
   const groups = Map.groupBy(facts, ([{ brand, table }, what]) => `- ${brand} ${table}: ${what}`);
   return [...groups].map(([head, same]) => {

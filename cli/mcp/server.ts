@@ -14,12 +14,10 @@ import { oneLine } from '../terminal-text.ts';
 import { ANSWER, type Answer, DATA, TOOLS, answerTo } from './tools.ts';
 
 const INSTRUCTIONS = `Affiliate reports of brands, by day. Each answer begins with the state of its days: INCOMPLETE lists missing days, FINDINGS days with findings, RESTATED days that changed later. Report them before any number. Conditions on brand, dt (YYYY-MM-DD) and day (DATE) exclude other days. ${DATA}`;
-/** The time of a call. */
 const MAX_MS = 60_000;
 /** A process that holds more after a call is ended: the limit of the next call would come on top. */
 const MAX_KEPT_BYTES = 2 ** 29;
 
-/** Serves until the client closes standard input. */
 export function serve(): void {
   serveStdio(server, { onerror: ({ message }) => note(`warning: ${oneLine(message)}`) });
 }

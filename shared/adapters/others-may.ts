@@ -12,7 +12,6 @@ export function othersMay({ uid, mode }: Pick<Stats, 'uid' | 'mode'>): 'write' |
   return (mode & (uid === process.getuid?.() ? 0o055 : 0o005)) === 0 ? 'nothing' : 'read';
 }
 
-/** Files and folders of root and of this user. */
 function isOurs(uid: number): boolean {
   return uid === 0 || uid === process.getuid?.();
 }

@@ -3,7 +3,6 @@ import { BrandReportsError } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 
 /**
- * The machine's clock.
  * @param now the instant by which a run plans instead
  * @throws BrandReportsError `config` if `now` is in the future: days that have not happened have no data
  */

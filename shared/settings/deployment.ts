@@ -12,14 +12,11 @@ const ROLE_NAMES = 'a list of names of IAM roles, without paths and ARNs';
 /** How the stack is deployed. Nothing here changes what is read from the service. */
 export type DeploymentSettings = z.output<ReturnType<typeof deploymentSchema>>;
 
-/** The schema of the settings of a deployment. */
 export function deploymentSchema() {
   return object({
-    /** How often all reports of all brands are read. */
     schedule: z._default(like(RATES, RATE), HOURLY),
     /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
-    /** Raw records are deleted after this many days. */
     rawRetentionDays: z._default(integer(7, 3650), 90),
     logRetentionDays: z._default(oneOfNumbers(...LOG_RETENTION_DAYS), 90),
     /** False: destroying the stack destroys the lake and everything in it. */
@@ -30,26 +27,20 @@ export function deploymentSchema() {
     secretsKeyArn: z.optional(keyArn()),
     /** Who may use new tables: all principals that IAM allows, or only principals with a grant in Lake Formation. */
     tablePermissions: z._default(oneOf('iam', 'lake_formation'), 'iam'),
-    /** How many brands a backfill reads at the same time. */
     brandsAtOnce: z._default(integer(1, 40), 5),
     /** Instances reserved for the function that reads, which are also its maximum; missing: none. */
     reservedConcurrency: z.optional(integer(1, 100)),
-    /** Who receives alarms and the watcher's messages. */
     alarmEmail: z.optional(like('an e-mail address, e.g. ops@example.com', /^[^\s@]+@[^\s@]+\.[^\s@]+$/)),
-    /** Names of roles in the account that get the analysts' policy. */
     analystRoles: z.optional(roleNames()),
-    /** Names of roles in the account that get the operators' policy. */
     operatorRoles: z.optional(roleNames()),
     /** By brand: names of roles in the account that may read this brand and no other. */
     brandAccess: z.optional(
       z.record(z.string(), roleNames(), { error: 'an object that holds roles by brand' }),
     ),
-    /** How much data one query in the workgroup may read. */
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
   });
 }
 
-/** Names of roles that get a policy of the stack. */
 export function roleNames() {
   const role = like(ROLE_NAMES, /^[\w+=,.@-]{1,64}$/).check(
     // Only IAM Identity Center may change such a role: the deployment would fail.

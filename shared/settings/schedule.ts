@@ -4,7 +4,6 @@ import { intervalMs } from '../days.ts';
 export const RATES =
   'a rate of 1 to 99999 minutes, hours or days: rate(15 minutes), rate(6 hours), rate(1 day)';
 
-/** How often a stack reads, without a setting. */
 export const HOURLY = 'rate(1 hour)';
 
 export const RATE = /^rate\(([1-9]\d{0,4} (?:minute|hour|day)s?)\)$/;

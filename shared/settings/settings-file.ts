@@ -6,7 +6,6 @@ import * as z from 'zod/mini';
 import { isJsonObject } from '../json.ts';
 import type { Settings } from './settings.ts';
 
-/** The name of the file, beside the code. */
 export const SETTINGS_FILE = 'settings.json';
 
 /** The contents of the file. The schema orders the keys, so equal settings have equal contents. */

@@ -35,16 +35,13 @@ import {
 /** Checked settings, with all defaults filled in. */
 export type Settings = z.output<ReturnType<typeof settingsSchema>>;
 
-/** The settings of one brand. */
 export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;
 
-/** The settings of one report of one brand. */
 export type ReportSettings = BrandSettings['reports'][string];
 
 /** The part of a brand's settings that a lake keeps: what records mean, and when days are due. It has no address. */
 export type LakeBrandSettings = z.output<ReturnType<typeof lakeBrandSchema>>;
 
-/** The settings that a reader of a lake needs. */
 export interface LakeSettings {
   brands: Readonly<Record<string, LakeBrandSettings>>;
   catalogs?: Settings['catalogs'];
@@ -76,15 +73,11 @@ export function settingsInput(text: string, origin: string): unknown {
   );
 }
 
-/**
- * Checks settings against the reports' definitions and fills in the defaults.
- * @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed
- */
+/** @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed */
 export function parseSettings(input: unknown, reports: ReportRegistry, origin = 'settings'): Settings {
   return parseInput(settingsSchema(reports), input, 'settings', origin);
 }
 
-/** The schema of all settings. */
 export function settingsSchema(reports: ReportRegistry) {
   const schema = object({
     brands: z
@@ -143,7 +136,6 @@ function brandSchema(reports: ReportRegistry) {
       like('the name of a secret in Secrets Manager, not its ARN', /^[\w/+=.@-]{1,512}$/),
     ),
     method: z._default(oneOf('POST', 'GET'), 'POST'),
-    /** The time limit of one request. */
     timeoutSeconds: z._default(integer(1, 600), 30),
     ...lakeShape(),
     /** Every report of the registry, in its order, with defaults filled in. */
@@ -178,7 +170,6 @@ function lakeShape() {
     timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, () =>
       Intl.supportedValuesOf('timeZone'),
     ),
-    /** The first day to read. */
     startDate: startDate(),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
     firstPage: z._default(integer(0, 1), 1),
@@ -266,7 +257,6 @@ function reportSchema(report: ReportDefinition) {
       ...rest,
       ...(states && { states }),
       ...(kinds && { kinds }),
-      /** Records requested per page. */
       pageSize: page_size ?? limit ?? 1,
       ...(key === undefined ? {} : { key }),
     })),
@@ -391,7 +381,6 @@ function isTimeZone(zone: string): boolean {
 
 const INTERVALS = 'run, or an interval such as 6 hours, 1 day';
 
-/** Ten years. */
 const MAX_INTERVAL_MS = 3650 * DAY_MS;
 
 function isInterval(every: string): boolean {

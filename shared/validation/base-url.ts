@@ -1,4 +1,3 @@
-/** The rule for a `baseUrl`, for messages. */
 export const BASE_URL =
   'an https address (http on loopback only) without user, fragment, bid, token, action and version';
 

@@ -7,7 +7,6 @@ import { closestMatch } from './closest-match.ts';
 // Schemas for the input of operators: settings and events. The error text of each schema contains only what is allowed there.
 // `parseInput` puts the path and the value before it, so that all messages have the same form.
 
-/** A setting that only other reports have. */
 export const NOT_A_SETTING = z.optional(z.never({ error: 'nothing: this report has no such setting' }));
 
 /** An object with these keys and no others. */
@@ -33,12 +32,10 @@ export function bool() {
   return z.boolean({ error: 'true, false' });
 }
 
-/** One of some words. */
 export function oneOf<const Words extends readonly string[]>(...words: Words) {
   return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
 }
 
-/** One of some numbers. */
 export function oneOfNumbers(...numbers: readonly number[]) {
   const error = numbers.join(', ');
   return z.number({ error }).check(z.refine((value) => numbers.includes(value), { error }));
@@ -51,15 +48,12 @@ export function number(min: number, max: number, allowed = `a number from ${min}
     .check(z.refine((value) => value >= min && value <= max, { error: allowed }));
 }
 
-/** A whole number from `min` to `max`, both included. */
 export function integer(min: number, max: number) {
   const allowed = `a whole number from ${min} to ${max}`;
   return number(min, max, allowed).check(z.refine(Number.isSafeInteger, { error: allowed }));
 }
 
 /**
- * The input, checked and with defaults filled in.
- * @param code the error's code
  * @param origin the name of the input in the error, e.g. a file
  * @throws BrandReportsError `config` with a line for every problem: path, value, what is allowed
  */

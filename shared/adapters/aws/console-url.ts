@@ -21,7 +21,6 @@ export function objectPage(region: string, bucket: string, key: string, site = s
   return `https://${region}.${site}/s3/object/${bucket}?region=${region}&prefix=${key}`;
 }
 
-/** The page of the Lambda console on which a function is tested, for `consoleUrl`. */
 export function testPage(functionName: string): string {
   return `/functions/${functionName}?tab=testing`;
 }

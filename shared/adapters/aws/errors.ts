@@ -19,7 +19,6 @@ export const awsClientOptions = {
 
 /** Errors that the SDK does not classify and that an operator must fix. */
 const CONFIG_ERRORS: ReadonlySet<string> = new Set([
-  // No permission.
   'AccessDenied',
   'AccessDeniedException',
   'Forbidden',
@@ -130,7 +129,6 @@ export function awsFailure(error: unknown): AwsFailure {
   };
 }
 
-/** The response, or `undefined` if AWS refused the request with one of these errors. */
 export async function unlessFailedWith<T>(
   expected: readonly string[],
   response: Promise<T>,

@@ -109,7 +109,6 @@ function detailText(detail: LakeEvent['detail'], maxBytes: number, omitted: stri
   return name === '' ? '{}' : detailText(rest, maxBytes, [...omitted, name]);
 }
 
-/** Batches in order, each within the limits of a request. */
 function batchesOf(entries: readonly PutEventsRequestEntry[]): PutEventsRequestEntry[][] {
   const batches: PutEventsRequestEntry[][] = [];
   let bytes = 0;

@@ -44,11 +44,9 @@ import {
 import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey } from '../keys.ts';
 
-/** Retries of a change that lost the race against another writer. */
 const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
 
 /**
- * The catalog of a lake.
  * @param lakeUrl `s3://bucket/prefix`, without `/` at its end
  * @param program the version that writes views: a view of a later version stays
  */

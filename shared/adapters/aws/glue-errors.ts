@@ -1,7 +1,7 @@
 import type { Table } from '@aws-sdk/client-glue';
 import { BrandReportsError, configError } from '../../errors.ts';
 import { awsError, awsFailure } from './errors.ts';
-import { type RetypedColumn, VIRTUAL_VIEW } from './glue-tables.ts';
+import { VIRTUAL_VIEW, type retypedColumns } from './glue-tables.ts';
 
 export const MISSING = 'EntityNotFoundException';
 export const EXISTS = 'AlreadyExistsException';
@@ -16,7 +16,6 @@ export function contended(what: string, database: string): BrandReportsError {
   );
 }
 
-/** The `config` error for a Glue database that does not exist. @param doing what was attempted */
 function databaseMissing(database: string, doing: string): BrandReportsError {
   return new BrandReportsError(
     'config',
@@ -36,7 +35,6 @@ export async function inGlue<T>(database: string, doing: string, work: Promise<T
   }
 }
 
-/** What an operator can do if Glue or Lake Formation refused. */
 function grantFor(error: unknown, database: string): string {
   if (/lake ?formation/i.test(awsFailure(error).message)) return lakeFormationGrant(database);
   return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on the catalog, the database ${database} and its tables.`;
@@ -68,7 +66,7 @@ export function refuseOtherLake(
 /** I7. @throws BrandReportsError `config` if columns have other types than in the lake */
 export function refuseRetyped(
   { Name }: Table,
-  retyped: readonly RetypedColumn[],
+  retyped: ReturnType<typeof retypedColumns>,
   { database, lakeUrl }: { database: string; lakeUrl: string },
 ): void {
   if (retyped.length === 0) return;

@@ -13,9 +13,6 @@ import type { View } from '../../reports/definition.ts';
 import { isNewer } from '../../program-version.ts';
 import { withDay } from '../../reports/views/typed-day.ts';
 
-// These functions build tables, views and partitions in the form that Athena and every other engine reads.
-
-/** Glue's table type of a view. */
 export const VIRTUAL_VIEW = 'VIRTUAL_VIEW';
 
 /** Glue's limit for the comment of a column. */
@@ -32,7 +29,6 @@ function partitionKey(name: string): TableColumn {
   return { name, type: 'string', description: textOfDerived(name) ?? '' };
 }
 
-/** The types of all columns of the table in Glue, by the column's name in lower case. */
 function typesIn({ StorageDescriptor, PartitionKeys }: Table): Map<string | undefined, string> {
   const all = [...(StorageDescriptor?.Columns ?? []), ...(PartitionKeys ?? [])];
   return new Map(
@@ -40,15 +36,8 @@ function typesIn({ StorageDescriptor, PartitionKeys }: Table): Map<string | unde
   );
 }
 
-/** A column that has another type in Glue than in the lake. */
-export interface RetypedColumn {
-  name: string;
-  found: string;
-  wanted: string;
-}
-
 /** I7: the columns that have another type in Glue. */
-export function retypedColumns(table: Table, { columns }: TableShape): RetypedColumn[] {
+export function retypedColumns(table: Table, { columns }: TableShape) {
   const types = typesIn(table);
   return columns.flatMap(({ name, type }) => {
     const found = types.get(name.toLowerCase());
@@ -177,7 +166,6 @@ export function isSameView(found: Table, wanted: TableInput): boolean {
   );
 }
 
-/** The input for a partition whose location is the prefix of its snapshot. */
 export function newPartition(
   { columns }: TableShape,
   partition: Partition,
@@ -203,7 +191,6 @@ function parquetAt(location: string, columns: TableShape['columns']): StorageDes
   };
 }
 
-/** Columns with their Hive types and their descriptions. */
 export function glueColumns(columns: TableShape['columns']): GlueColumn[] {
   return columns.map(({ name, type, description }) => ({
     ...{ Name: name, Type: typeSpec(type).hive },

@@ -31,7 +31,6 @@ import { sleepWithJitter } from '../sleep-with-jitter.ts';
 import { checkedKey, checkedPrefix, isKey } from '../keys.ts';
 import { objectNotFound } from '../object-not-found.ts';
 
-/** Retries of a write that races a delete or another write of the same key (409). */
 const S3_WRITE_RETRY = { maxAttempts: 6, baseMs: 50, capMs: 1000 };
 const MAX_KEYS_PER_DELETE = 1000;
 

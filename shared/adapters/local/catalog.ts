@@ -91,7 +91,6 @@ function linksIn(root: string, folder: string, within?: ValueRange): string[] {
   });
 }
 
-/** Whether the name is `key=value` with a value in the range. */
 function isWithin(name: string, { from, to }: ValueRange): boolean {
   const value = name.slice(name.indexOf('=') + 1);
   return name.includes('=') && from <= value && value <= to;

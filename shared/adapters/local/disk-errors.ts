@@ -46,7 +46,6 @@ export function diskError(error: unknown, folder: string): unknown {
   return new BrandReportsError(found in HELP ? 'config' : 'transient', ourCode, message, { cause: error });
 }
 
-/** What `act` returns, or `undefined` if its file or folder does not exist. */
 export function unlessMissing<T>(act: () => T): T | undefined {
   try {
     return act();
@@ -56,7 +55,6 @@ export function unlessMissing<T>(act: () => T): T | undefined {
   }
 }
 
-/** Whether a system error means that the file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';
 }

@@ -30,7 +30,6 @@ export function keepPrevious(root: string, key: string): void {
   }
 }
 
-/** Forgets what is kept of an object. */
 export function forgetPrevious(root: string, key: string): void {
   removeInLake(root, join(previousFolder(root), key));
 }

@@ -99,7 +99,6 @@ export function openLocalStore(folder: string): ObjectStore {
 
 type OnLake = <T>(act: () => T | Promise<T>) => Promise<T>;
 
-/** The place of an object. */
 interface Place {
   root: string;
   key: string;
