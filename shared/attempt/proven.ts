@@ -26,7 +26,6 @@ import type { RunContext } from '../context/context.ts';
 import type { StagedPage } from './stage.ts';
 import { pagesOfPart } from './staged-records.ts';
 
-/** The committed reading of a day: its queries, and the prefix of its chunks. */
 interface ReadingBefore {
   prefix: string;
   parts: readonly SlicePart[];

@@ -93,9 +93,7 @@ interface Known {
   /** The keys for which this slice has records. */
   found: Set<string>;
   committed: CommittedDetails;
-  /** Whether this attempt is the committed attempt. */
   isCommittedAttempt: boolean;
-  /** Whether the last attempt to read the day failed. */
   hasFailed: boolean;
 }
 
@@ -170,7 +168,6 @@ async function recordsToLookUp(slice: Slice, known: Known, lookup: Lookup): Prom
 /** A day less half an hour, because the runs of an hourly schedule do not begin at the same second. */
 const CHANGED_AFTER_MS = DAY_MS - 30 * MINUTE_MS;
 
-/** The keys of the upstream records whose details are in the committed snapshot. */
 async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>> {
   return new Set((await committed.keys()).flatMap((key) => ownerOf(key) ?? []));
 }
@@ -196,7 +193,6 @@ async function foundBefore(
   return found;
 }
 
-/** An upstream record and its place in the order in which a slice looks them up. */
 interface RankedRecord {
   record: UpstreamRecord;
   rank: string;

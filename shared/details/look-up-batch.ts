@@ -13,10 +13,7 @@ export interface LookupAnswer {
   refusal?: BrandReportsError;
 }
 
-/**
- * Looks up several records at the same time.
- * @returns the answers in the order of the batch; if a lookup fails, the answers before it and the failure
- */
+/** @returns the answers in the order of the batch; if a lookup fails, the answers before it and the failure */
 export async function lookUpBatch(
   ctx: RunContext,
   lookup: Lookup,

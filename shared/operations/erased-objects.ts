@@ -31,7 +31,6 @@ import {
 import type { Lake, NoncurrentVersion, Partition } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
 
-/** What an erasure searches, by kind. */
 export const KINDS = {
   versions: 'versions of days',
   lifecycle: 'rows of days in the lifecycle tables',
@@ -187,7 +186,6 @@ function placeAt(places: readonly Place[], key: string) {
   return key === of ? { ...place, isErased } : { kind: 'damaged' as const, isRewritten: false, isErased };
 }
 
-/** The snapshots of tables made from ledgers at which the catalog points now. */
 async function publishedRows({ lake, brand, contexts }: ErasedRange): Promise<ReadonlySet<string>> {
   const current = new Set<string>();
   for (const { report } of contexts)

@@ -21,7 +21,6 @@ import type { ReportRegistry } from '../reports/definition.ts';
 import { type RunScope, selectBrands, selectReports, settingsOf, storedSettings } from '../run/run.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** The input of a rebuild, which needs neither a service nor credentials. */
 export interface RebuildOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;
@@ -38,7 +37,6 @@ export interface RebuildScope extends Pick<RunScope, 'brands' | 'reports'> {
   to: string;
 }
 
-/** The days of one report of one brand. */
 export interface RebuiltReport {
   brand: string;
   report: string;

@@ -22,7 +22,6 @@ import { type Window, dayQueries, windowToRead } from './day-queries.ts';
  * longer reading would be in it twice or not at all.
  */
 export const RESUME_WITHIN_HOURS = 6;
-
 /** What the decision depends on, in addition to the ledger entry and the staged progress. */
 export interface DaySituation {
   day: string;
@@ -30,7 +29,6 @@ export interface DaySituation {
   report: ReportDefinition;
   brandSettings: BrandSettings;
   settings: ReportSettings;
-  /** Fingerprint of the queries as the settings are now. */
   queryFingerprint: string;
   /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream: Slice['upstream'];
@@ -108,7 +106,6 @@ export function asResumed(slices: readonly Slice[]): Slice[] {
   );
 }
 
-/** The committed attempt of the open day that further slices are appended to. */
 function growingAttempt({ committed }: DayEntry, situation: DaySituation): Committed | undefined {
   const { day, nowMs, report, brandSettings, queryFingerprint } = situation;
   if (report.openDay !== 'slices' || dayOf(nowMs, brandSettings.timeZone) !== day) return undefined;
@@ -163,7 +160,6 @@ function begunBy(nowMs: number, staged: Progress): Progress {
   return { ...staged, slices: staged.slices.filter(({ startedAt }) => Date.parse(startedAt) <= nowMs) };
 }
 
-/** The slices that stay, followed by a new slice for the part of the day that has not been read yet. */
 function withNewSlice(
   staged: Progress,
   committed: Committed | undefined,

@@ -28,7 +28,6 @@ import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
 
-/** The months and days that a run examined. */
 export interface Examined {
   /** The months examined, and what the report state contained of them before. */
   seen: SeenMonths;
@@ -163,7 +162,6 @@ function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): bo
   return !time.isUp() || isOverdue;
 }
 
-/** What the report state will contain of a month, from its ledger as this run last read it. */
 async function examinedMonth(
   ctx: RunContext,
   month: string,
@@ -185,7 +183,6 @@ async function examinedMonth(
   };
 }
 
-/** The months, except months with a damaged ledger. */
 async function readableMonths(ctx: RunContext, months: readonly string[]): Promise<string[]> {
   return [...(await undamagedLedgers(months.map((month) => ctx.ledger(month).refresh()))).keys()];
 }

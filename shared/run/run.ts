@@ -39,7 +39,6 @@ import type { BrandSettings, Settings } from '../settings/settings.ts';
 import { type SyncedReport, syncReports } from './sync.ts';
 import { BRANDS_AT_ONCE, brandsInTurn } from './turns.ts';
 
-/** What a run works with. */
 export interface RunOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;
@@ -70,7 +69,6 @@ export interface RunScope {
   requestsPerSecond?: number;
 }
 
-/** What the contexts of one run have in common. */
 interface Run {
   id: string;
   time: TimeBudget;
@@ -123,7 +121,6 @@ export async function storedSettings(
   return stored;
 }
 
-/** When the last run of a brand ended. */
 function lastRunOf(options: RunOptions): (brand: string) => Promise<string | undefined> {
   const documents = createLakeDocuments({ store: options.lake.store, ...options });
   return async (brand) => {
@@ -222,7 +219,6 @@ function rateShareOf(
 
 const NO_TRAFFIC: Traffic = { requests: 0, retries: 0, throttles: 0 };
 
-/** Counts HTTP attempts by action. */
 function createTrafficCount() {
   const byAction = new Map<string, Traffic>();
   const trafficOf = (action: string) => byAction.get(action) ?? NO_TRAFFIC;
@@ -237,7 +233,6 @@ function createTrafficCount() {
   return { trafficOf, count };
 }
 
-/** Creates the client of the brand's service for one run. */
 export function createService(
   options: RunOptions,
   brand: string,
@@ -339,7 +334,6 @@ export function createRunContext(
   };
 }
 
-/** The brands in scope. */
 export function selectBrands({ settings, scope }: Pick<RunOptions, 'settings' | 'scope'>): readonly string[] {
   return scope.brands ?? Object.keys(settings.brands);
 }

@@ -135,7 +135,6 @@ function problemList(brand: PageBrand, controls: Controls): Html | string {
   return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
-/** Problems of the brand's tables with the same cause, and how to fix them. */
 function problemItem(alike: readonly Problem[], { zone, at }: PageBrand, controls: Controls): Html {
   const together = [...Map.groupBy(alike, ({ days }) => rangesText(days).markup).values()];
   const lines = together.flatMap((same) => {
@@ -200,7 +199,6 @@ function damagedDocuments(tables: readonly TableStatus[], lake: string): Html | 
   return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To restore them: ${copyable(commandLine('verify', ['--restore'], { lake }))}</p>`;
 }
 
-/** The legend of the kinds that occur. */
 function legend(brands: readonly PageBrand[]): Html {
   const kinds = brands.flatMap(({ tables, today }) =>
     tables.flatMap(({ days }) => days.map((day) => cellKindOf(day, today))),

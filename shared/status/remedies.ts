@@ -5,7 +5,6 @@ import { copyable } from './page-table.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
 
-/** What to do about a problem: a sentence, and the action to start, if there is one. */
 export interface Remedy {
   sentence: string;
   start?: 'sync' | 'check';
@@ -30,7 +29,6 @@ export function commandControls(flags: GivenFlags & { lake: string }): Controls 
   };
 }
 
-/** What to do about similar problems of one brand. */
 export function remedy(alike: readonly Problem[], controls: Controls): Html {
   const [first] = alike;
   if (!first) return html``;
@@ -62,7 +60,6 @@ export function remedyOf(state: ProblemState, failure: ErrorKind | undefined): R
   }
 }
 
-/** What to do if a day or a whole run failed. */
 export function remedyOfFailure(kind: ErrorKind | undefined): Remedy {
   const needsOperator = kind === 'config' || kind === 'auth';
   return needsOperator

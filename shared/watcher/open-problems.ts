@@ -50,7 +50,6 @@ export interface OpenProblem extends Candidate {
   sinceMs: number;
 }
 
-/** The facts about one report that the settings enable. */
 export interface WatchedReport {
   table: TableStatus;
   policy: Policy;
@@ -69,7 +68,6 @@ const THROTTLED_SHARE = 0.1;
 /** In a run with fewer requests, a share proves nothing. */
 const THROTTLED_REQUESTS = 20;
 
-/** Everything that looks wrong with a report. */
 export function candidatesOf(watched: WatchedReport, nowMs: number): Candidate[] {
   const { table, policy } = watched;
   const { lastRun } = table;

@@ -62,7 +62,6 @@ function facts(
   };
 }
 
-/** The record after these events were received. */
 export function withoutEvents(record: WatchRecord, received: Pending): WatchRecord {
   const sequences = new Set(received.map(({ detail }) => detail.sequence));
   const { events } = record;

@@ -31,7 +31,6 @@ import { withEvents, withoutEvents } from './problem-events.ts';
 import type { Controls } from '../status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
 
-/** The input of a watcher run. */
 export interface WatchOptions {
   settings: Settings;
   reports: ReportRegistry;
@@ -46,11 +45,9 @@ export interface WatchOptions {
   /** Publishes the number of problems, zero included. */
   countProblems: (count: number) => void;
   message: Omit<MessageOptions, 'nowMs'>;
-  /** The actions that readers of the page may start. */
   controls: Controls;
 }
 
-/** The result of a watcher run. */
 export interface WatchOutcome {
   problems: { brand: string; report: string; since: string; what: string; why: string }[];
   /** The subject of the message that it sent; `null` if there was no news, or another run sent it. */

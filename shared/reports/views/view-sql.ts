@@ -12,7 +12,6 @@ export function inDuckDb(sql: string): string {
   );
 }
 
-/** The current time in UTC. */
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
 /** SQL of a text without the spaces around it. For other white space the engines differ. */
@@ -27,7 +26,6 @@ export function textSql(column: string): string {
 
 /** An amount of one record: without greater numbers, a sum overflows only after a billion records. */
 const AMOUNT = 'decimal(29,9)';
-/** The type of sums. */
 const SUM = 'decimal(38,9)';
 
 /**
