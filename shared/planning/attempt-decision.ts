@@ -22,7 +22,7 @@ import { type Window, dayQueries, windowToRead } from './day-queries.ts';
  * longer reading would be in it twice or not at all.
  */
 export const RESUME_WITHIN_HOURS = 6;
-/** What the decision depends on, in addition to the ledger entry and the staged progress. */
+
 export interface DaySituation {
   day: string;
   nowMs: number;

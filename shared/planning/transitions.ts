@@ -30,7 +30,7 @@ export const EVENTS = {
 } as const;
 
 export type DayEvent = keyof typeof EVENTS;
-/** The facts that decide between the outcomes of an event. */
+
 export const FACTS = {
   alone:
     'one reading suffices: its pages are one snapshot, or it has only one page and is not the last reading',
