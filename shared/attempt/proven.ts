@@ -93,13 +93,11 @@ export async function answerBefore(
 
 const PROVEN_MS = 7 * DAY_MS;
 
-/** Fingerprint of the settings that the habits of the service may depend on. */
 function pagingSettings({ brandSettings, settings, policy }: RunContext): string {
   const parts = [brandSettings.baseUrl, settings.pageSize, policy.queryFingerprint];
   return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 16);
 }
 
-/** How the service pages, as the readings of a week have shown. */
 export async function knownHabits(ctx: RunContext): Promise<PagingHabits | undefined> {
   return habitsIn(ctx, await ctx.reportState.cached());
 }

@@ -59,7 +59,6 @@ export interface StagedPage {
   empty?: readonly string[];
 }
 
-/** Stages the pages of one query of a slice. */
 export class Stage {
   readonly #ctx: RunContext;
   readonly #attempt: Attempt;

@@ -42,7 +42,6 @@ export function usedKeyField(
   return isOnEvery ? primaryKeyField(ctx) : undefined;
 }
 
-/** The pages with records, of a slice's queries with this role. */
 export async function* pagesOf(
   ctx: Pick<BuildContext, 'lake'>,
   prefix: string,

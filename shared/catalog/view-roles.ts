@@ -73,7 +73,6 @@ function byBrand(
 
 const NONE = 'CAST(NULL AS varchar)';
 
-/** The values of a role as text, in the records of one brand. */
 function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | undefined): string {
   const values = placesOfRole(role, columns, own?.fields ?? {}).map((place) => placeSql(role, place));
   const [only = NONE, ...others] = values;

@@ -79,15 +79,11 @@ export interface OtherReport {
   ledger: (month: string) => CasDocument<Ledger>;
 }
 
-export interface FetchContext {
-  brand: string;
-  report: ReportDefinition;
+export interface FetchContext extends Pick<BrandReport, 'brand' | 'report' | 'clock' | 'log'> {
   brandSettings: BrandSettings;
   settings: ReportSettings;
   policy: Policy;
   service: ReportService;
-  clock: RunClock;
-  log: ReportLog;
 }
 
 export interface BuildContext extends BrandReport {
@@ -97,9 +93,6 @@ export interface BuildContext extends BrandReport {
 }
 
 export interface RunContext extends BuildContext, FetchContext {
-  policy: Policy;
-  clock: RunClock;
-  log: ReportLog;
   runId: string;
   adoption: Adoption | undefined;
   /** Shared by all brands and reports of the run. */

@@ -123,7 +123,6 @@ async function knownRecords(
   };
 }
 
-/** The keys of upstream records that are in the committed snapshot and that no slice has found. */
 async function keysToKeep({ upstream, ownerOf, foundAtMs, found, committed }: Known): Promise<Set<string>> {
   const isMissing = (key: string) => !found.has(key) && !foundAtMs.has(key);
   if (![...upstream.keys()].some(isMissing)) return new Set();
@@ -145,10 +144,6 @@ function withoutRecord(
   };
 }
 
-/**
- * The upstream records that the slice looks up: records that no earlier slice looked up, and records whose wait is
- * over.
- */
 async function recordsToLookUp(slice: Slice, known: Known, lookup: Lookup): Promise<RankedRecord[]> {
   // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
   const areRawGone = known.isCommittedAttempt && known.foundAtMs.size === 0;

@@ -80,7 +80,6 @@ const MAX_UNANSWERED = 2;
 export type Refusals = ReturnType<typeof createRefusals>;
 
 /**
- * Counts the refusals that a run meets while it looks up a day.
  * @param wasRefused whether the service refused this lookup in an earlier run: then another refusal shows nothing new
  * @param hasAnswered whether the service has answered any lookup in this run, of any day
  * @param hasFailed whether the last attempt to read the day failed

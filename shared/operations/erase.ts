@@ -255,7 +255,6 @@ async function writeTombstones({ contexts, from, to, isAll, clock }: Scope, judg
   }
 }
 
-/** The parts of the ranges outside `from` to `to`. */
 function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, to: string) {
   const [before, after] = [addDays(from, -1), addDays(to, 1)];
   return ranges

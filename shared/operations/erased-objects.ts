@@ -144,7 +144,6 @@ export interface Found {
   bytes: number;
   /** Whether it is removed. Documents with data of the range are rewritten instead. */
   isErased: boolean;
-  /** The previous content of an object. */
   version?: NoncurrentVersion;
   /** The partition of a day, also of a closed month. */
   partition?: [table: string, partition: Partition];

@@ -32,13 +32,11 @@ export interface DaySituation {
   queryFingerprint: string;
   /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream: Slice['upstream'];
-  /** Whether only lookups that the service refused are due. */
   onlyRefusedDue: boolean;
   /** Whether the day is read with `--from` and `--to`: then all of it is read, and every lookup is repeated. */
   isRequested: boolean;
 }
 
-/** Why staged pages are read again instead of resumed. */
 export type Obstacle =
   | 'queries_changed'
   | 'too_old'
@@ -76,10 +74,7 @@ export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySi
   return dropsNothing || obstacle === 'upstream_changed' ? withNext : { kind: 'restart', slices, obstacle };
 }
 
-/**
- * The slices of a claimed attempt whose last slice is read again from its first page.
- * @param conflict if two records with the same primary key differed: the fingerprint of these records
- */
+/** @param conflict if two records with the same primary key differed: the fingerprint of these records */
 export function slicesAfterRestart(
   entry: DayEntry,
   found: Progress,

@@ -69,7 +69,6 @@ export interface KnownDay {
   entry: DayEntry | undefined;
   /** Missing if the settings do not have the brand or report: then no day is due or overdue. */
   policy: Policy | undefined;
-  /** Whether the report has ever returned a record. */
   hasReturnedRecords: boolean;
   /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream?: UpstreamState | undefined;

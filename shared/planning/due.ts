@@ -23,11 +23,10 @@ import {
   type Ledger,
   isClosedForLookups,
 } from '../lake/documents/ledger.ts';
-import type { RoleFields } from '../roles/index.ts';
-import { mayChange } from './states.ts';
+import { type StateRules, mayChange } from './states.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
-export interface Policy {
+export interface Policy extends StateRules {
   timeZone: string;
   startDate: string;
   lateMinutes: number;
@@ -38,9 +37,6 @@ export interface Policy {
   everyMs: number;
   /** The longest time between two readings that the schedule and `every` allow: a day that waits longer has a problem. */
   maxGapMs: number;
-  fields: RoleFields;
-  /** The state that each word of the service stands for; missing if records have no states. */
-  words?: Readonly<Record<string, string>>;
 }
 
 /** The committed version of a day of the upstream report. */
@@ -164,7 +160,6 @@ const WATCHED_EVERY = '14 days';
 /** Disputes and payments of an order end within a year. A longer one is no reason to read its day forever. */
 export const WATCHED_UNTIL_AGE_DAYS = 400;
 
-/** How often the day is re-read: as the refresh policy requires, then less often while records can still change. */
 function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
   const { refresh } = policy;
   if (!mayChange(counts, policy) || WATCHED_UNTIL_AGE_DAYS <= daysOf(refresh)) return refresh;

@@ -58,7 +58,6 @@ export interface MissingLookup {
 }
 
 /**
- * The stored form of a refusal.
  * @param counts whether the service has answered any lookup in this run. Otherwise it refuses the action itself, and a
  * few days of that would use up the tries of all lookups
  */

@@ -9,7 +9,6 @@ interface KeyedReport {
   settings?: Pick<ReportSettings, 'key'> | undefined;
 }
 
-/** The fields that identify a record of the report: the setting `key`, or the definition's primary key. */
 export function primaryKeyField({ report, settings }: KeyedReport): RecordKey | undefined {
   return settings?.key ?? report.primaryKey?.field;
 }

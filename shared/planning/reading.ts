@@ -11,7 +11,6 @@ export interface Reading {
   closed: boolean;
   /** Whether several runs read the pages. */
   resumed: boolean;
-  /** Pages that had records of the day. */
   recordPages: number;
   recorded: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;
 }

@@ -30,13 +30,10 @@ export interface ReplaySettings {
 }
 
 export type ReplayObstacle =
-  /** The raw records have been deleted. */
   | 'raw_expired'
   /** The remaining raw records belong to a reading that is not committed yet. */
   | 'reread'
-  /** The day was read in another time zone. */
   | 'other_time_zone'
-  /** The settings now request other records than the reading requested. */
   | 'read_by_other_queries';
 
 export interface Replay {

@@ -183,7 +183,6 @@ export interface Next {
 }
 
 /**
- * How a reading changes the day.
  * @param before missing if the day has no version
  * @returns `undefined` if the reading is refused, or the day still has no version
  */

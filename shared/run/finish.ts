@@ -27,12 +27,9 @@ import { runDataChecks } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
+import type { ReportPlan } from './plan-report.ts';
 
-export interface Examined {
-  /** The months examined, and what the report state contained of them before. */
-  seen: SeenMonths;
-  /** Whether the run examined all months, which a run does once a day. */
-  examinedAll: boolean;
+export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
   /** The days whose content or findings are new since this run. */
   published: readonly string[];
   /** The days that the run has committed, even if their content is the same. */

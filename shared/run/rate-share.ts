@@ -45,7 +45,6 @@ interface Instant {
   wallMs: number;
 }
 
-/** Creates the share of a run that has not joined yet. */
 export function createRateShare(options: RateShareOptions): RateShare {
   const { document, runId, limit, wants, clock, runs, log } = options;
   let granted = 0;

@@ -28,7 +28,7 @@ import {
 } from '../context/context.ts';
 import { type Range, saveContinuation } from './continuation.ts';
 import { DaysInFlight } from '../context/days-in-flight.ts';
-import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
+import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { policyOf } from '../planning/policy.ts';
 import type { CredentialSource, RateSource, ReportService, SendRequest } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
@@ -69,15 +69,11 @@ export interface RunScope {
   requestsPerSecond?: number;
 }
 
-interface Run {
+interface Run extends Pick<RunContext, 'time' | 'days' | 'stored'> {
   id: string;
-  time: TimeBudget;
-  days: DaysInFlight;
-  stored: StoredSettings;
 }
 
 /**
- * Reads the reports in scope.
  * @returns the document of `sync --json`; it contains failures of reports, including bugs
  * @throws BrandReportsError `config` if the settings lack a brand or report in scope, or may not replace those of the lake
  */
@@ -129,7 +125,6 @@ function lastRunOf(options: RunOptions): (brand: string) => Promise<string | und
   };
 }
 
-/** The outcomes of a brand that the time of the run did not suffice to begin. */
 function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {
   return selectReports(options, brand).map(({ name }) => ({
     brand,

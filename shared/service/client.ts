@@ -73,7 +73,6 @@ interface Tried extends Sent {
   sent: number;
 }
 
-/** The code of the error if the clocks of the machine and of the service differ by more than a day. */
 export const CLOCKS_DIFFER = 'clocks_differ';
 /** How many responses a request may cost until two of them agree about the time. */
 const MAX_DATES = 3;

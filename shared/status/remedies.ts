@@ -12,9 +12,7 @@ export interface Remedy {
 
 /** How a reader of the calendar, or of a message, starts an action: by a command, or in a console. */
 export interface Controls<Text = Html> {
-  /** How to read the due days. */
   sync(reports: readonly string[], brand: string): Text;
-  /** How to test the connection. */
   check(reports: readonly string[], brand: string): Text;
 }
 

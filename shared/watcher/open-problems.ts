@@ -14,7 +14,6 @@ import { type Problem, problemsOf, rangesText } from '../status/problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
-/** Something that looks wrong with a report of a brand. */
 export interface Candidate {
   /** The same in each watcher run, as long as it lasts. */
   id: string;
@@ -45,7 +44,6 @@ export interface ReportedFinding {
   untilMs: number;
 }
 
-/** A candidate that has lasted for too long. */
 export interface OpenProblem extends Candidate {
   sinceMs: number;
 }

@@ -39,7 +39,6 @@ export function amountSql(column: string): string {
   return `TRY_CAST(${trimmedSql(text)} AS ${AMOUNT})`;
 }
 
-/** A stored amount as an amount of a view. */
 export function storedAmountSql(column: string): string {
   return `TRY_CAST(${column} AS ${AMOUNT})`;
 }
@@ -128,7 +127,6 @@ export function fieldSql(table: RecordTable, field: string): string {
   return OTHER_FIELDS[table][field] ?? sqlOf(`{${table}.${field}}`);
 }
 
-/** The SQL of a row for each record: its day, month and table, and these fields. */
 export function recordsSql(table: RecordTable, fields: readonly string[]): string {
   return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt,
       substr(CAST(dt AS varchar), 1, 7) AS month, '${table}' AS origin,

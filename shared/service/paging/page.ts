@@ -40,7 +40,6 @@ export interface Page {
   records: RecordList;
   /** The cursor of the next page; `null` if the end of the read is proven. */
   next: Cursor | null;
-  /** Hash of the records, in their order. */
   hash: string;
   /**
    * Whether the page of a cursor-style report has no `cursor` at all, so that it shows neither a next page nor an end.
