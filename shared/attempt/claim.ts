@@ -35,7 +35,6 @@ import { type OpenDay, changeDay } from '../context/open-day.ts';
 const LEASE_MS = MINUTE_MS;
 const MAX_RESTARTS = 3;
 
-/** Why the pages of an attempt are dropped and read again. */
 export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died' | 'key_conflict';
 
 /** A claimed day and the attempt to read it, whose pages may come from several runs. */
@@ -119,7 +118,6 @@ function waitsAfterOutage({ claim, failure }: DayEntry): boolean {
   return claim?.runId === null && failure?.kind === 'transient';
 }
 
-/** Renews the lease for another minute. */
 export function withRenewedLease(progress: Progress, ctx: Pick<RunContext, 'runId' | 'clock'>): Progress {
   return { ...progress, lease: { runId: ctx.runId, renewedAt: wallTime(ctx) } };
 }
@@ -243,7 +241,6 @@ function hasSameVersions(one: DayEntry, other: DayEntry): boolean {
   return versionsIn(one) === versionsIn(other);
 }
 
-/** Whether another run works on the claimed day, according to its signs of life. */
 async function isLeaseLive(
   ctx: LeaseContext,
   claim: Claim,

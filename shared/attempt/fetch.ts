@@ -1,4 +1,3 @@
-/* Builds the page requests of a report and fetches first pages. `read-day.ts` reads all pages of a day. */
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
@@ -7,7 +6,6 @@ import type { Page, PageRequest } from '../service/paging/page.ts';
 import { firstPage, samePage } from '../service/paging/pages.ts';
 import type { FetchContext, RunContext } from '../context/context.ts';
 
-/** The request for pages of the report, with these fields of its action. */
 export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
   const { report, service, settings, brandSettings } = ctx;
   const keyHint = primaryKeyField(ctx);
@@ -39,7 +37,6 @@ export async function isLastPageSame(ctx: RunContext, { parts, withoutKey }: Sli
   }
 }
 
-/** The report's first page for these fields. */
 export function fetchFirstPage(ctx: FetchContext, fields: JsonObject): Promise<Page> {
   return firstPage(pageRequest(ctx, fields));
 }

@@ -26,7 +26,6 @@ import type { RunContext } from '../context/context.ts';
 import type { StagedPage } from './stage.ts';
 import { pagesOfPart } from './staged-records.ts';
 
-/** The committed reading of a day: its queries, and the prefix of its chunks. */
 interface ReadingBefore {
   prefix: string;
   parts: readonly SlicePart[];
@@ -94,13 +93,11 @@ export async function answerBefore(
 
 const PROVEN_MS = 7 * DAY_MS;
 
-/** Fingerprint of the settings that the habits of the service may depend on. */
 function pagingSettings({ brandSettings, settings, policy }: RunContext): string {
   const parts = [brandSettings.baseUrl, settings.pageSize, policy.queryFingerprint];
   return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 16);
 }
 
-/** How the service pages, as the readings of a week have shown. */
 export async function knownHabits(ctx: RunContext): Promise<PagingHabits | undefined> {
   return habitsIn(ctx, await ctx.reportState.cached());
 }

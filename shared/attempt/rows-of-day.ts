@@ -107,7 +107,6 @@ export function contentOf(list: RecordList, index: number): string {
   return stringifyJson(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-/** Decides which records belong to the queried day, by a time or date of their own. */
 interface OwnDay {
   /** By record, whether its time or date is of the day. A record without a readable time or date stays in the day. */
   has(list: RecordList): (index: number) => boolean;

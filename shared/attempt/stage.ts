@@ -42,7 +42,6 @@ const MAX_GROUP_MS = 10_000;
 /** I12: limit for a page. A row group takes 2 kB of memory for each field, and a table has at most 1,000 columns. */
 const MAX_FIELDS = 50_000;
 
-/** A page, and how to continue after it. */
 export interface StagedPage {
   records: RecordList;
   /** The cursor that the page was fetched with, and the hash of its records. */
@@ -60,7 +59,6 @@ export interface StagedPage {
   empty?: readonly string[];
 }
 
-/** Stages the pages of one query of a slice. */
 export class Stage {
   readonly #ctx: RunContext;
   readonly #attempt: Attempt;
@@ -206,7 +204,6 @@ function compress(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
   return chunk.length <= SMALL_BYTES ? zstdCompressSync(chunk, options) : compressAside(chunk, options);
 }
 
-/** The chunk's pages, each after a record separator. */
 function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
   const likelyBytes = Math.max(MIN_UNPACKED_BYTES, frame.length * UNPACKED_RATIO);
   const options = { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) };

@@ -16,7 +16,6 @@ import { type Verdict, contentOf } from './rows-of-day.ts';
 import { readChunk } from './stage.ts';
 import { upstreamRecords } from './upstream-records.ts';
 
-/** A day and its staged records. */
 export interface StagedDay extends OpenDay {
   /** The prefix of the attempt's chunks. */
   prefix: string;
@@ -24,7 +23,6 @@ export interface StagedDay extends OpenDay {
   slices: readonly Slice[];
 }
 
-/** The day with everything that the attempt has staged so far. */
 export async function stagedDay(attempt: Attempt): Promise<StagedDay> {
   const { slices } = await attempt.progress.cached();
   return { ...attempt, prefix: attempt.keys.attempt(attempt.id), slices };
@@ -44,7 +42,6 @@ export function usedKeyField(
   return isOnEvery ? primaryKeyField(ctx) : undefined;
 }
 
-/** The pages with records, of a slice's queries with this role. */
 export async function* pagesOf(
   ctx: Pick<BuildContext, 'lake'>,
   prefix: string,
@@ -54,7 +51,6 @@ export async function* pagesOf(
   for (const part of parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
 }
 
-/** The pages with records, of one query. */
 export async function* pagesOfPart(
   { lake }: Pick<BuildContext, 'lake'>,
   prefix: string,
@@ -63,7 +59,6 @@ export async function* pagesOfPart(
   for (const chunk of chunks) yield* await readChunk(lake.store, prefix, chunk);
 }
 
-/** Decides which looked-up records stay if several slices have looked some up. */
 export async function answersOf(
   ctx: BuildContext,
   day: string,

@@ -5,7 +5,6 @@ import type { BrandReport } from '../context/context.ts';
 import { appendChanges, changesTable, rewriteChanges } from '../history/index.ts';
 import { type MonthContent, writeLedgerTable } from './ledger-tables.ts';
 
-/** Updates the table `changes` in these months from the objects that the ledgers reference. */
 export async function writeChanges(
   run: BrandReport,
   months: readonly string[],

@@ -103,7 +103,6 @@ function timestamp(instant: string | null): Date | null {
   return instant === null ? null : new Date(instant);
 }
 
-/** Updates the coverage of these months from their ledgers. */
 export async function writeCoverage(
   run: BrandReport,
   months: readonly string[],

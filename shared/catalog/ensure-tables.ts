@@ -9,7 +9,6 @@ import { dayTables, viewsOf } from '../reports/definition.ts';
 import { closedShape } from './closed-tables.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
 
-/** The shape with the description of each column, by the settings in the lake. */
 async function described(
   { report, schema, stored }: Pick<BrandReport, 'report' | 'schema' | 'stored'>,
   shape: TableShape,
@@ -61,7 +60,6 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   }
 }
 
-/** Creates or extends the tables of closed months of a report. */
 export async function ensureClosedTables(
   context: Pick<BrandReport, 'report' | 'schema' | 'stored' | 'lake'>,
 ): Promise<void> {

@@ -12,7 +12,6 @@ import type { BrandReport } from '../context/context.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
 import type { TableShape } from '../ports.ts';
 
-/** A table that is built from ledgers. */
 export interface LedgerTable {
   shape: TableShape;
   /**
@@ -22,7 +21,6 @@ export interface LedgerTable {
   contentOf: (month: string) => Promise<MonthContent | undefined>;
 }
 
-/** The rows of a month. */
 export interface MonthContent {
   /** What the rows depend on: equal identities have equal rows. Empty: there are no rows. */
   identity: readonly unknown[];

@@ -38,7 +38,6 @@ export interface UpdateOptions extends LakeAccess {
   /** They decide which days are due; partitions of brands that they lack are published too. */
   settings: Settings;
   reports: ReportRegistry;
-  /** The program's version. */
   program: string;
   /** Which catalog it is: a copy of a lake, or a new stack, has another one, although the lake has a stamp. */
   catalogId: string;
@@ -47,13 +46,11 @@ export interface UpdateOptions extends LakeAccess {
   deadline?: Deadline;
 }
 
-/** What an update did, and what it left. */
 export interface CatalogOutcome {
   /** `incomplete`: the next run continues. */
   status: 'complete' | 'incomplete';
   /** Days whose partition did not point at the committed snapshot and does now. */
   published: number;
-  /** The brands that are left. */
   brandsLeft: string[];
 }
 
@@ -111,7 +108,6 @@ function isCurrent(
   return Object.entries(brands).every(([brand, stamped]) => stamped === wanted.brand(brand));
 }
 
-/** Ensures all tables, then the views over them. */
 async function ensureAllTables(options: UpdateOptions): Promise<void> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
@@ -143,9 +139,6 @@ function catalogOf({ lake }: UpdateOptions): Catalog {
   );
 }
 
-/**
- * Publishes the pending days of a brand, newest first, and writes the tables that are built from its ledgers and closes.
- */
 async function updateBrand(
   options: UpdateOptions,
   time: TimeBudget,

@@ -18,7 +18,6 @@ import {
 import { trimmedSql } from '../reports/views/view-sql.ts';
 import { type Role, type RoleColumn, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
 
-/** The columns of each table. */
 export type TableColumns = ReadonlyMap<string, readonly Column[]>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
@@ -37,7 +36,6 @@ export function tableRoles(
   );
 }
 
-/** The view over tables with these columns, whose fields have these roles. */
 export function viewOver(
   { tables: _tables, sql, ...view }: ReportView,
   columns: TableColumns,
@@ -75,7 +73,6 @@ function byBrand(
 
 const NONE = 'CAST(NULL AS varchar)';
 
-/** The values of a role as text, in the records of one brand. */
 function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | undefined): string {
   const values = placesOfRole(role, columns, own?.fields ?? {}).map((place) => placeSql(role, place));
   const [only = NONE, ...others] = values;
@@ -97,7 +94,6 @@ function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | unde
   }
 }
 
-/** The value at a place as text. */
 function placeSql(role: Role, { column, path }: RoleColumn): string {
   const text = `CAST(${quoted(column.name)} AS varchar)`;
   if (path.length > 0) return jsonSql(text, path.join('.'));

@@ -1,4 +1,3 @@
-/** What `init` needs from a person: the address, names, first day, and the time zone if no record proves it. */
 import { dayOf } from '../days.ts';
 import { asBrandReportsError, configError } from '../errors.ts';
 import type { ReportRegistry } from '../reports/definition.ts';

@@ -23,7 +23,6 @@ export const ok = (code: string, message: string): Finding => ({ level: 'ok', co
 export const warning = (code: string, message: string): Finding => ({ level: 'warning', code, message });
 export const error = (code: string, message: string): Finding => ({ level: 'error', code, message });
 
-/** A finding whose message ends with the setting. */
 export function proposed(level: Finding['level'], code: string, setting: ProposedSetting): Finding {
   const { path, value, why } = setting;
   const [, report, ...inReport] = path[0] === 'reports' ? path : [];

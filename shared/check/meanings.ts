@@ -17,7 +17,6 @@ export interface Meaning {
   fits: (values: Values, isHint: boolean) => boolean;
 }
 
-/** The values of a path in a sample. */
 export interface Values {
   /** Of values that are not empty; `undefined` for a list, an object, true or false. */
   texts: readonly (string | undefined)[];

@@ -1,4 +1,3 @@
-/** Judges a page of records by the settings of its report: the fields of roles, words of states and kinds, amounts. */
 import { type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
 import { readValue } from '../lake/table/amounts.ts';
 import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';

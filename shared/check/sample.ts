@@ -167,7 +167,6 @@ async function measureTimestamps(ctx: FetchContext, found: ReportSample): Promis
   return ctx;
 }
 
-/** The units and first pages to try, beginning with the values of the settings. */
 function readings({ timestampUnit, firstPage }: BrandSettings, isNumbered: boolean) {
   const other = timestampUnit === 'seconds' ? ('milliseconds' as const) : ('seconds' as const);
   const numbers = isNumbered ? [firstPage, 1 - firstPage] : [firstPage];

@@ -33,7 +33,6 @@ export function settingsText(answers: BrandAnswers, check: BrandCheck, nowMs: nu
   ].join('\n');
 }
 
-/** The settings that agree in the first names of their paths, as lines of one object. */
 function linesOf(settings: readonly ProposedSetting[], depth: number, space: string): string[] {
   const byName = Map.groupBy(settings, ({ path }) => path[depth] ?? '');
   return [...byName].flatMap(([name, all]) => {

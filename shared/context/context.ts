@@ -56,7 +56,6 @@ export interface BrandReport {
   ledger: (month: string) => CasDocument<Ledger>;
   reportState: CasDocument<ReportState>;
   schema: CasDocument<StoredSchema>;
-  /** The schema of another report's table. */
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
   /** What the lake has of the settings of all brands. */
   stored: StoredSettings;
@@ -64,7 +63,6 @@ export interface BrandReport {
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
-  /** Another report of the brand by its name. */
   other: (name: string) => OtherReport | undefined;
 }
 
@@ -75,37 +73,26 @@ export interface ReportIceberg {
   keptMs: number;
 }
 
-/** Another report and its ledgers. */
 export interface OtherReport {
   report: ReportDefinition;
   /** @param month `YYYY-MM` */
   ledger: (month: string) => CasDocument<Ledger>;
 }
 
-/** Everything that fetching pages of one report of one brand needs. */
-export interface FetchContext {
-  brand: string;
-  report: ReportDefinition;
+export interface FetchContext extends Pick<BrandReport, 'brand' | 'report' | 'clock' | 'log'> {
   brandSettings: BrandSettings;
   settings: ReportSettings;
   policy: Policy;
   service: ReportService;
-  clock: RunClock;
-  log: ReportLog;
 }
 
-/** Everything that making a snapshot from a day's raw records needs: no service. */
 export interface BuildContext extends BrandReport {
   brandSettings: BrandSettings;
   settings: ReportSettings;
   policy: Policy;
 }
 
-/** One report of one brand in one run. */
 export interface RunContext extends BuildContext, FetchContext {
-  policy: Policy;
-  clock: RunClock;
-  log: ReportLog;
   runId: string;
   adoption: Adoption | undefined;
   /** Shared by all brands and reports of the run. */
@@ -124,7 +111,6 @@ export interface RunContext extends BuildContext, FetchContext {
   progress(day: string, attempt: string, first?: Progress): CasDocument<Progress>;
 }
 
-/** Everything that working in a lake needs. */
 export interface LakeAccess {
   lake: Lake;
   clock: Clock;

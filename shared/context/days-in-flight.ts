@@ -9,17 +9,14 @@ export class DaysInFlight {
   readonly #byBrand = new Map<string, number>();
   #change = Promise.withResolvers<void>();
 
-  /** @param brands how many brands the run has */
   constructor(brands: number) {
     this.#brands = brands;
   }
 
-  /** The days of all brands. */
   get count(): number {
     return this.#byBrand.values().reduce((sum, days) => sum + days, 0);
   }
 
-  /** Whether the brand may begin a day now. */
   hasRoom(brand: string): boolean {
     return this.#of(brand) < Math.max(1, Math.floor(MOST / this.#brands));
   }

@@ -25,7 +25,6 @@ export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: ()
     leftMs,
     /** How long until the process may be ended, in milliseconds: 0 if it may be ended now, Infinity without a limit. */
     untilOverMs,
-    /** Whether no new work should start. */
     isUp,
     /** Whether the process may be ended at any moment. */
     isOver: () => untilOverMs() === 0,

@@ -93,9 +93,7 @@ interface Known {
   /** The keys for which this slice has records. */
   found: Set<string>;
   committed: CommittedDetails;
-  /** Whether this attempt is the committed attempt. */
   isCommittedAttempt: boolean;
-  /** Whether the last attempt to read the day failed. */
   hasFailed: boolean;
 }
 
@@ -125,7 +123,6 @@ async function knownRecords(
   };
 }
 
-/** The keys of upstream records that are in the committed snapshot and that no slice has found. */
 async function keysToKeep({ upstream, ownerOf, foundAtMs, found, committed }: Known): Promise<Set<string>> {
   const isMissing = (key: string) => !found.has(key) && !foundAtMs.has(key);
   if (![...upstream.keys()].some(isMissing)) return new Set();
@@ -147,10 +144,6 @@ function withoutRecord(
   };
 }
 
-/**
- * The upstream records that the slice looks up: records that no earlier slice looked up, and records whose wait is
- * over.
- */
 async function recordsToLookUp(slice: Slice, known: Known, lookup: Lookup): Promise<RankedRecord[]> {
   // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
   const areRawGone = known.isCommittedAttempt && known.foundAtMs.size === 0;
@@ -170,7 +163,6 @@ async function recordsToLookUp(slice: Slice, known: Known, lookup: Lookup): Prom
 /** A day less half an hour, because the runs of an hourly schedule do not begin at the same second. */
 const CHANGED_AFTER_MS = DAY_MS - 30 * MINUTE_MS;
 
-/** The keys of the upstream records whose details are in the committed snapshot. */
 async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>> {
   return new Set((await committed.keys()).flatMap((key) => ownerOf(key) ?? []));
 }
@@ -196,7 +188,6 @@ async function foundBefore(
   return found;
 }
 
-/** An upstream record and its place in the order in which a slice looks them up. */
 interface RankedRecord {
   record: UpstreamRecord;
   rank: string;

@@ -13,10 +13,7 @@ export interface LookupAnswer {
   refusal?: BrandReportsError;
 }
 
-/**
- * Looks up several records at the same time.
- * @returns the answers in the order of the batch; if a lookup fails, the answers before it and the failure
- */
+/** @returns the answers in the order of the batch; if a lookup fails, the answers before it and the failure */
 export async function lookUpBatch(
   ctx: RunContext,
   lookup: Lookup,
@@ -83,7 +80,6 @@ const MAX_UNANSWERED = 2;
 export type Refusals = ReturnType<typeof createRefusals>;
 
 /**
- * Counts the refusals that a run meets while it looks up a day.
  * @param wasRefused whether the service refused this lookup in an earlier run: then another refusal shows nothing new
  * @param hasAnswered whether the service has answered any lookup in this run, of any day
  * @param hasFailed whether the last attempt to read the day failed

@@ -180,7 +180,6 @@ async function* idsIn(
   }
 }
 
-/** The fields of the setting; `undefined` without the setting. */
 function orderIdOf({ brandSettings }: RunContext, { name }: ReportDefinition): readonly string[] | undefined {
   const set = brandSettings.reports[name]?.fields.order_id ?? undefined;
   return set === undefined ? undefined : [set].flat();

@@ -16,7 +16,6 @@ import {
 import type { RoleFields } from '../roles/index.ts';
 import { WEEKS } from './field-findings.ts';
 
-/** The day of a finding, and the facts that its query needs. */
 export interface FindingPlace {
   brand: string;
   report: ReportDefinition;

@@ -365,7 +365,6 @@ function idsIn({ committed, superseded = [] }: DayEntry = {}): (string | undefin
   ];
 }
 
-/** The message lists the days that are not whole, and the commands that read them or accept them. */
 function notWhole({ brand, month, exceptions }: Close): string {
   const readable = exceptions.filter(({ why }) => why !== 'erased');
   const sorted = readable.map(({ day }) => day).sort();

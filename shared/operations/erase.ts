@@ -42,7 +42,6 @@ const CONCURRENCY = 8;
 
 /** The input of an erasure. Days are `YYYY-MM-DD`. */
 export interface EraseOptions extends LakeAccess {
-  /** All reports of the lake. */
   reports: ReportRegistry;
   settings: LakeSettings | undefined;
   brand: string;
@@ -82,7 +81,6 @@ const REMAINS = [
   'the records at the service',
 ];
 
-/** Nothing of each kind. */
 const NOTHING: Amounts = Object.fromEntries(
   Object.keys(KINDS).map((kind) => [kind, { objects: 0, bytes: 0 }]),
 );
@@ -257,7 +255,6 @@ async function writeTombstones({ contexts, from, to, isAll, clock }: Scope, judg
   }
 }
 
-/** The parts of the ranges outside `from` to `to`. */
 function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, to: string) {
   const [before, after] = [addDays(from, -1), addDays(to, 1)];
   return ranges

@@ -31,7 +31,6 @@ import {
 import type { Lake, NoncurrentVersion, Partition } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
 
-/** What an erasure searches, by kind. */
 export const KINDS = {
   versions: 'versions of days',
   lifecycle: 'rows of days in the lifecycle tables',
@@ -145,7 +144,6 @@ export interface Found {
   bytes: number;
   /** Whether it is removed. Documents with data of the range are rewritten instead. */
   isErased: boolean;
-  /** The previous content of an object. */
   version?: NoncurrentVersion;
   /** The partition of a day, also of a closed month. */
   partition?: [table: string, partition: Partition];
@@ -187,7 +185,6 @@ function placeAt(places: readonly Place[], key: string) {
   return key === of ? { ...place, isErased } : { kind: 'damaged' as const, isRewritten: false, isErased };
 }
 
-/** The snapshots of tables made from ledgers at which the catalog points now. */
 async function publishedRows({ lake, brand, contexts }: ErasedRange): Promise<ReadonlySet<string>> {
   const current = new Set<string>();
   for (const { report } of contexts)

@@ -13,39 +13,27 @@ import type { Adoption, StoredSettings } from '../lake/documents/brand-settings.
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
-import { type ErrorSummary, type Status, errorSummary } from '../outcome.ts';
+import { type ReportOutcome, type Status, errorSummary } from '../outcome.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
-import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
-import type { ReportRegistry } from '../reports/definition.ts';
-import { type RunScope, selectBrands, selectReports, settingsOf, storedSettings } from '../run/run.ts';
-import type { Settings } from '../settings/settings.ts';
+import { type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
+import { type RunOptions, selectBrands, selectReports, settingsOf, storedSettings } from '../run/run.ts';
 
-/** The input of a rebuild, which needs neither a service nor credentials. */
-export interface RebuildOptions extends LakeAccess {
-  settings: Settings;
-  reports: ReportRegistry;
+export interface RebuildOptions
+  extends LakeAccess,
+    Pick<RunOptions, 'settings' | 'reports' | 'deadline' | 'adoption'> {
   scope: RebuildScope;
-  /** Missing: it has no time limit. */
-  deadline?: Deadline;
-  /** Missing: a command line. */
-  adoption?: Adoption;
 }
 
 /** The days to rebuild, `YYYY-MM-DD`, both included. */
-export interface RebuildScope extends Pick<RunScope, 'brands' | 'reports'> {
+export interface RebuildScope extends Pick<RunOptions['scope'], 'brands' | 'reports'> {
   from: string;
   to: string;
 }
 
-/** The days of one report of one brand. */
-export interface RebuiltReport {
-  brand: string;
-  report: string;
-  status: Status;
+export interface RebuiltReport extends Pick<ReportOutcome, 'brand' | 'report' | 'status' | 'error'> {
   /** The days of the range that have a committed version, in order. */
   days: RebuiltDay[];
-  error?: ErrorSummary;
 }
 
 /** The document of `rebuild --json`, and the result of a function that receives the event of a rebuild. */

@@ -30,7 +30,6 @@ import { afterCommand } from '../planning/transitions.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { LakeSettings } from '../settings/settings.ts';
 
-/** The day, and everything else that a rollback needs. */
 export interface RollbackOptions extends LakeAccess {
   reports: ReportRegistry;
   /** Without settings, the next run updates `coverage`. */
@@ -65,7 +64,6 @@ export interface DayVersions {
   versions: KeptVersion[];
 }
 
-/** The result of a rollback. */
 export type RollbackOutcome =
   | {
       status: 'complete';
@@ -171,7 +169,6 @@ function commitRollback(
   });
 }
 
-/** The day of the only brand that has it. */
 interface DayOfBrand {
   ctx: BrandReport;
   documents: LakeDocuments;

@@ -28,7 +28,6 @@ import {
   usedKeyField,
 } from '../attempt/staged-records.ts';
 
-/** How a version is made. */
 export interface BuildOptions {
   /** Whether to re-read the committed snapshot and compare digests before reporting `unchanged`. */
   readBack: boolean;

@@ -31,7 +31,6 @@ export type BuiltSnapshot = VersionContent & {
   hashes?: RowHashes;
 };
 
-/** Records of a slice that have the same key and differ. */
 export interface KeyConflict extends Versions {
   slice: Slice;
 }

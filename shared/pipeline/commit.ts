@@ -9,7 +9,6 @@ import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { replaceVersion } from './replace-version.ts';
 
-/** How a reading is committed. */
 export interface ReadingCommit {
   /** Id of the run's continuation: runs that continue it do not read the day again. */
   continuation: string;

@@ -14,7 +14,6 @@ import type { TableShape } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
 
-/** The table's shape for the catalog, with every column found so far. */
 export async function tableShape({
   report,
   schema,
@@ -24,7 +23,6 @@ export async function tableShape({
   return { name, description, partitionKeys: DAY_PARTITION_KEYS, columns };
 }
 
-/** The shapes of all tables that have a partition for each day of the report (`dayTables`). */
 export async function dayShapes(
   context: Pick<BrandReport, 'report' | 'schema'>,
 ): Promise<[own: TableShape, ...others: TableShape[]]> {
@@ -105,7 +103,6 @@ export async function pendingPublications(
   return committed.filter(isPending).map(({ day }) => day);
 }
 
-/** Whether a day of the month has a commit that the ledger does not record as published. */
 export function hasPendingPublication({ lake }: BrandReport, { days }: Ledger): boolean {
   return (
     lake.catalog !== undefined && Object.values(days).some(({ committed }) => committed?.published === false)

@@ -71,7 +71,6 @@ export async function readDay(
   return readDay(ctx, attempt, readBack, onFetched);
 }
 
-/** Page → chunk → rows, for each query of the slice that is not done. */
 async function readPages(
   ctx: RunContext,
   attempt: Attempt,
@@ -114,7 +113,6 @@ async function readPages(
   return 'complete';
 }
 
-/** The pages of a query after its staged pages. */
 function servicePages(
   ctx: RunContext,
   attempt: Attempt,

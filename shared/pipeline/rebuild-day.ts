@@ -27,10 +27,8 @@ import { publishDay } from './publish.ts';
 import { replaceVersion } from './replace-version.ts';
 import { type StagedDay, pagesOf } from '../attempt/staged-records.ts';
 
-/** One report of one brand in one rebuild. */
 export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'leases' | 'progress'> {}
 
-/** Why a day stays as it is. */
 export type RebuildObstacle =
   | ReplayObstacle
   /** Its raw records, or the progress document that lists them, cannot be read. */
@@ -40,7 +38,6 @@ export type RebuildObstacle =
   /** A rollback published an older version, and the raw records belong to a later version. */
   | 'rolled_back';
 
-/** What a rebuild did with a day. */
 export interface RebuiltDay {
   dt: string;
   /**

@@ -13,11 +13,9 @@ import { type LifecycleContext, recordLifecycle } from '../lifecycle/index.ts';
 import { type Committed, type DayCommit, commitDay, isWhole } from '../lake/documents/ledger.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
 
-/** A version of a day that the run has claimed. */
 export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
   /** What the ledger records from then on. Findings of data checks may be copied from the version before. */
   next: (before: Committed | undefined) => Omit<Committed, 'changes' | 'lifecycle'>;
-  /** The hashes of its rows, if they are known. */
   hashes?: RowHashes | undefined;
   /** When the reading that replaces the version ended, by the service's time; missing: now. */
   endedMs?: number;

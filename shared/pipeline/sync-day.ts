@@ -26,7 +26,6 @@ import { readDay } from './read-day.ts';
 
 const LEASE_RENEWAL_MS = 15_000;
 
-/** What the run did with a day, and the error if the day failed. */
 export interface SyncedDay {
   outcome: DayOutcome;
   error?: BrandReportsError;

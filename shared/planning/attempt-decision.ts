@@ -23,24 +23,20 @@ import { type Window, dayQueries, windowToRead } from './day-queries.ts';
  */
 export const RESUME_WITHIN_HOURS = 6;
 
-/** What the decision depends on, in addition to the ledger entry and the staged progress. */
 export interface DaySituation {
   day: string;
   nowMs: number;
   report: ReportDefinition;
   brandSettings: BrandSettings;
   settings: ReportSettings;
-  /** Fingerprint of the queries as the settings are now. */
   queryFingerprint: string;
   /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream: Slice['upstream'];
-  /** Whether only lookups that the service refused are due. */
   onlyRefusedDue: boolean;
   /** Whether the day is read with `--from` and `--to`: then all of it is read, and every lookup is repeated. */
   isRequested: boolean;
 }
 
-/** Why staged pages are read again instead of resumed. */
 export type Obstacle =
   | 'queries_changed'
   | 'too_old'
@@ -78,10 +74,7 @@ export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySi
   return dropsNothing || obstacle === 'upstream_changed' ? withNext : { kind: 'restart', slices, obstacle };
 }
 
-/**
- * The slices of a claimed attempt whose last slice is read again from its first page.
- * @param conflict if two records with the same primary key differed: the fingerprint of these records
- */
+/** @param conflict if two records with the same primary key differed: the fingerprint of these records */
 export function slicesAfterRestart(
   entry: DayEntry,
   found: Progress,
@@ -108,7 +101,6 @@ export function asResumed(slices: readonly Slice[]): Slice[] {
   );
 }
 
-/** The committed attempt of the open day that further slices are appended to. */
 function growingAttempt({ committed }: DayEntry, situation: DaySituation): Committed | undefined {
   const { day, nowMs, report, brandSettings, queryFingerprint } = situation;
   if (report.openDay !== 'slices' || dayOf(nowMs, brandSettings.timeZone) !== day) return undefined;
@@ -163,7 +155,6 @@ function begunBy(nowMs: number, staged: Progress): Progress {
   return { ...staged, slices: staged.slices.filter(({ startedAt }) => Date.parse(startedAt) <= nowMs) };
 }
 
-/** The slices that stay, followed by a new slice for the part of the day that has not been read yet. */
 function withNewSlice(
   staged: Progress,
   committed: Committed | undefined,

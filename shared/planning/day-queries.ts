@@ -4,7 +4,6 @@ import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { LakeBrandSettings, ReportSettings } from '../settings/settings.ts';
 
-/** One query of a day: the action's fields, and the role of the records that it returns. */
 export interface DayQuery {
   role: SlicePart['role'];
   fields: Record<string, string | number>;

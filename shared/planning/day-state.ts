@@ -33,10 +33,8 @@ export const DAY_STATES = {
   settled: 'complete',
 } as const;
 
-/** One of the states above. */
 export type DayState = keyof typeof DAY_STATES;
 
-/** The states that need action or time. */
 export type ProblemState = {
   [State in DayState]: (typeof DAY_STATES)[State] extends 'problem' ? State : never;
 }[DayState];
@@ -54,12 +52,10 @@ function isProblem(state: DayState): state is ProblemState {
   return DAY_STATES[state] === 'problem';
 }
 
-/** A list of states for SQL. */
 export function statesSql(states: readonly DayState[]): string {
   return states.map((state) => `'${state}'`).join(', ');
 }
 
-/** The state of a committed version, whatever happened to the day since. */
 export type CommittedState = Extract<DayState, 'open' | 'complete' | 'settled' | 'unverified'>;
 
 /** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
@@ -67,14 +63,12 @@ export function isComplete(state: DayState | null): boolean {
   return state !== null && DAY_STATES[state] === 'complete';
 }
 
-/** What the state of a day depends on, in addition to the time. */
 export interface KnownDay {
   /** `YYYY-MM-DD` */
   day: string;
   entry: DayEntry | undefined;
   /** Missing if the settings do not have the brand or report: then no day is due or overdue. */
   policy: Policy | undefined;
-  /** Whether the report has ever returned a record. */
   hasReturnedRecords: boolean;
   /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream?: UpstreamState | undefined;

@@ -23,27 +23,20 @@ import {
   type Ledger,
   isClosedForLookups,
 } from '../lake/documents/ledger.ts';
-import type { RoleFields } from '../roles/index.ts';
-import { mayChange } from './states.ts';
+import { type StateRules, mayChange } from './states.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 
-/** What decides when a day of a report is due, and when it is overdue. */
-export interface Policy {
+export interface Policy extends StateRules {
   timeZone: string;
   startDate: string;
   lateMinutes: number;
   refresh: readonly RefreshTier[];
-  /** Fingerprint of the queries that follow from the current settings. */
   queryFingerprint: string;
   pagesAreSnapshot: boolean;
   /** The least time between two readings of a day, the setting `every`; 0: every run reads the due days. */
   everyMs: number;
   /** The longest time between two readings that the schedule and `every` allow: a day that waits longer has a problem. */
   maxGapMs: number;
-  /** The setting `fields`. */
-  fields: RoleFields;
-  /** The state that each word of the service stands for; missing if records have no states. */
-  words?: Readonly<Record<string, string>>;
 }
 
 /** The committed version of a day of the upstream report. */
@@ -57,7 +50,6 @@ export interface UpstreamState {
 /** Returns the state by day; `undefined` if the upstream report has no version of the day. */
 export type UpstreamDay = (day: string) => UpstreamState | undefined;
 
-/** What a lookup needs from the ledger entry of its upstream day. */
 export function upstreamState(entry: DayEntry | undefined): UpstreamState | undefined {
   const { committed } = entry ?? {};
   if (!committed) return undefined;
@@ -111,7 +103,6 @@ export function onlyRefusedDue(
   return readMs === null || readMs > nowMs;
 }
 
-/** When the first lookup without a record is repeated. */
 function refusedDueAtMs(committed: Committed | undefined): number | null {
   const { retryAt } = committed?.refusedLookups ?? {};
   return retryAt === undefined ? null : Date.parse(retryAt);
@@ -162,7 +153,6 @@ export function lastRequested(
   return disregarded ?? { at, queryFingerprint, upstreamDigest };
 }
 
-/** The rows of a version and the words in them. */
 type StateCounts = Pick<Committed, 'rows' | 'values'>;
 
 /** After `refresh` ends, a day with a record that can still change is re-read this often. */
@@ -170,7 +160,6 @@ const WATCHED_EVERY = '14 days';
 /** Disputes and payments of an order end within a year. A longer one is no reason to read its day forever. */
 export const WATCHED_UNTIL_AGE_DAYS = 400;
 
-/** How often the day is re-read: as the refresh policy requires, then less often while records can still change. */
 function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
   const { refresh } = policy;
   if (!mayChange(counts, policy) || WATCHED_UNTIL_AGE_DAYS <= daysOf(refresh)) return refresh;

@@ -47,7 +47,6 @@ export const REFUSED_LOOKUP_RETRY = { maxAttempts: 8, baseMs: HOUR_MS, capMs: DA
  */
 export const EMPTY_LOOKUP_RETRY = { maxAttempts: 5, baseMs: HOUR_MS, capMs: MAX_LOOKUP_WAIT_MS };
 
-/** A lookup that has brought no record. */
 export interface MissingLookup {
   key: string;
   /** The code of the last refusal; missing if the service responded without a record. */
@@ -59,7 +58,6 @@ export interface MissingLookup {
 }
 
 /**
- * The stored form of a refusal.
  * @param counts whether the service has answered any lookup in this run. Otherwise it refuses the action itself, and a
  * few days of that would use up the tries of all lookups
  */

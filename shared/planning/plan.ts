@@ -2,7 +2,6 @@ import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../da
 import { type DayEntry, type Ledger, isWhole } from '../lake/documents/ledger.ts';
 import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastRequested } from './due.ts';
 
-/** A day to read, and the reason. */
 export interface DueDay {
   day: string;
   /** Why the day is planned, which is not its state (`dayState`). `settings`: the settings have changed its queries. */
@@ -27,11 +26,9 @@ export interface Continuation {
   range?: { from: string; to: string };
 }
 
-/** What the plan depends on, in addition to ledgers, policy and time. */
 export interface PlanOptions {
   continuation?: Continuation;
   upstream?: UpstreamDay;
-  /** The only day to plan. */
   only?: string;
 }
 
@@ -101,7 +98,6 @@ function longestWaiting(reason: DueDay['reason'], entry: DayEntry): number {
   return reason === 'retry' ? Date.parse(entry.failure?.retryAt ?? '') : 0;
 }
 
-/** Sorts due days of one report. */
 export function byOrder(a: DueDay, b: DueDay): number {
   const difference = a.order.map((value, index) => value - (b.order[index] ?? 0)).find((each) => each !== 0);
   return difference ?? (a.day < b.day ? 1 : -1);
@@ -140,7 +136,6 @@ function isAheadOf(day: string, entry: DayEntry, policy: Policy, nowMs: number):
   return Date.parse(readFrom) > nowMs || (isWhole(entry.committed) && nowMs < closesAtMs(day, policy));
 }
 
-/** Whether this continuation has read the day with the queries of the current settings. */
 function wasRead(
   entry: DayEntry,
   continuation: Continuation,
@@ -173,7 +168,6 @@ function reasonFor(
   return queryFingerprint === policy.queryFingerprint ? 'refresh' : 'settings';
 }
 
-/** By reason: the turn, and the place in that turn. Open day and yesterday have the same place. */
 const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: number]>> = {
   open: [0, 0],
   yesterday: [0, 0],

@@ -6,7 +6,6 @@ import { HOURLY, rateMs } from '../settings/schedule.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
-/** The part of the settings that decides when a report's days are due. */
 export function policyOf(
   report: ReportDefinition,
   brand: LakeBrandSettings,

@@ -4,13 +4,11 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { closestMatch } from '../validation/closest-match.ts';
 
-/** A report, and the key that the settings of a brand define for it. */
 interface KeyedReport {
   report: Pick<ReportDefinition, 'primaryKey' | 'likelyKeys'>;
   settings?: Pick<ReportSettings, 'key'> | undefined;
 }
 
-/** The fields that identify a record of the report: the setting `key`, or the definition's primary key. */
 export function primaryKeyField({ report, settings }: KeyedReport): RecordKey | undefined {
   return settings?.key ?? report.primaryKey?.field;
 }
@@ -41,7 +39,6 @@ export function keyText(key: RecordKey): string {
     .join(' and ');
 }
 
-/** What the records of a reading show about the key in the settings. */
 export interface KeyEvidence {
   records: number;
   /** How many records have no key, or the same key as another record of their page. */

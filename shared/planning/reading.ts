@@ -3,7 +3,6 @@ import { type Slice, pagesIn } from '../lake/documents/progress.ts';
 import { type Policy, closesAtMs } from './due.ts';
 import { refusedSummary } from './lookups.ts';
 
-/** How a day was read, according to the slices of its attempt. */
 export interface Reading {
   startedMs: number;
   /** When the last page was staged, by the service's time: the run that publishes the pages may have another clock. */
@@ -12,9 +11,7 @@ export interface Reading {
   closed: boolean;
   /** Whether several runs read the pages. */
   resumed: boolean;
-  /** Pages that had records of the day. */
   recordPages: number;
-  /** What the ledger records of the reading. */
   recorded: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;
 }
 

@@ -22,7 +22,6 @@ export interface RawDay {
   slices: readonly Slice[];
 }
 
-/** The current settings. */
 export interface ReplaySettings {
   report: ReportDefinition;
   brandSettings: BrandSettings;
@@ -30,18 +29,13 @@ export interface ReplaySettings {
   policy: Policy;
 }
 
-/** Why a day cannot be rebuilt from raw records. */
 export type ReplayObstacle =
-  /** The raw records have been deleted. */
   | 'raw_expired'
   /** The remaining raw records belong to a reading that is not committed yet. */
   | 'reread'
-  /** The day was read in another time zone. */
   | 'other_time_zone'
-  /** The settings now request other records than the reading requested. */
   | 'read_by_other_queries';
 
-/** The raw records from which a day is rebuilt. */
 export interface Replay {
   /** The oldest first. */
   slices: Slice[];
@@ -80,7 +74,6 @@ function committedSlices({ committed, slices }: RawDay, { day }: ReportDefinitio
   return undefined;
 }
 
-/** Whether the current settings would read the part of the day that the slice covers by the same queries. */
 function hasSameQueries(
   day: string,
   slice: Slice,

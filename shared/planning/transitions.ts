@@ -5,7 +5,6 @@
  * state. Everything is pure; `npm run reference` writes docs/reference/states.md from it.
  */
 
-/** Every state of a day's version, with its meaning. */
 export const STATES = {
   missing: 'the day has no version',
   open: 'read before the day was over; the version has every record up to a stated time',
@@ -14,9 +13,7 @@ export const STATES = {
   settled: 'no further reading is planned',
 } as const;
 
-/** One of the states above. */
 export type State = keyof typeof STATES;
-/** The state of a version. */
 export type VersionState = Exclude<State, 'missing'>;
 
 /** Every event of a day. A reading is compared with the version; the first of these descriptions that fits counts. */
@@ -32,10 +29,8 @@ export const EVENTS = {
   rebuilt: '`rebuild` made the version from its raw records',
 } as const;
 
-/** One of the events above. */
 export type DayEvent = keyof typeof EVENTS;
 
-/** The facts that decide between the outcomes of an event. */
 export const FACTS = {
   alone:
     'one reading suffices: its pages are one snapshot, or it has only one page and is not the last reading',
@@ -47,11 +42,9 @@ export const FACTS = {
   twelfth: 'after `refresh`, twelve readings in a row failed or contradicted the version',
 } as const;
 
-/** One of the facts above. */
 export type Fact = keyof typeof FACTS;
 export type Facts = Readonly<Partial<Record<Fact, boolean>>>;
 
-/** One outcome of an event. */
 export interface Outcome {
   /** The outcome applies if all of these facts hold; missing: it applies in all other cases. */
   when?: readonly Fact[];
@@ -166,14 +159,12 @@ export const MAX_CONTRADICTIONS = 3;
  */
 export const MAX_LAST_TRIES = 12;
 
-/** The values by which a reading is compared with the version. */
 interface Content {
   rows: number;
   digest: string;
   queryFingerprint: string;
 }
 
-/** A reading, or a failed reading. */
 export type Reading =
   | (Content & { kind: 'whole' | 'open'; isAlone: boolean; isAccepted: boolean })
   | { kind: 'failed' };
@@ -186,15 +177,12 @@ export interface VersionBefore extends Content {
   timeZone?: string | undefined;
 }
 
-/** The outcome of an event, and the state of the version from then on. */
 export interface Next {
   outcome: Outcome;
-  /** What the ledger records of the state of the version. */
   recorded: { state: VersionState; contradictions?: number };
 }
 
 /**
- * How a reading changes the day.
  * @param before missing if the day has no version
  * @returns `undefined` if the reading is refused, or the day still has no version
  */

@@ -49,7 +49,6 @@ export interface Lookup {
   recordsChange: boolean;
 }
 
-/** A record of the upstream report, as in its table. */
 export interface UpstreamRecord {
   /** Its value in the lookup's key column. */
   key: string;
@@ -204,7 +203,6 @@ export function withoutSpaces(text: string): string {
   return text.slice(start, end);
 }
 
-/** Everything that the project defines about one report. */
 export interface ReportDefinition {
   /** The last part of the action; the report's name in settings. */
   name: string;

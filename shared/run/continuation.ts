@@ -9,7 +9,6 @@ import { isWithin } from '../lake/documents/stored-time.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from '../context/context.ts';
 
-/** Days to read again. */
 export type Range = NonNullable<Continuation['range']> & {
   /** The range as the user gave it: an open end is a different day tomorrow. */
   name: string;
@@ -22,7 +21,6 @@ const MAX_RANGE_PAUSE_MS = DAY_MS + HOUR_MS;
 
 type ContinuationContext = Pick<RunContext, 'reportState' | 'clock'>;
 
-/** Resumes the continuation that an earlier run left, or starts a new one. */
 export async function resumeOrStart(
   ctx: ContinuationContext & Pick<RunContext, 'runId'>,
   range: Range | undefined,

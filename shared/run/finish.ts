@@ -27,13 +27,9 @@ import { runDataChecks } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
+import type { ReportPlan } from './plan-report.ts';
 
-/** The months and days that a run examined. */
-export interface Examined {
-  /** The months examined, and what the report state contained of them before. */
-  seen: SeenMonths;
-  /** Whether the run examined all months, which a run does once a day. */
-  examinedAll: boolean;
+export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
   /** The days whose content or findings are new since this run. */
   published: readonly string[];
   /** The days that the run has committed, even if their content is the same. */
@@ -163,7 +159,6 @@ function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): bo
   return !time.isUp() || isOverdue;
 }
 
-/** What the report state will contain of a month, from its ledger as this run last read it. */
 async function examinedMonth(
   ctx: RunContext,
   month: string,
@@ -185,7 +180,6 @@ async function examinedMonth(
   };
 }
 
-/** The months, except months with a damaged ledger. */
 async function readableMonths(ctx: RunContext, months: readonly string[]): Promise<string[]> {
   return [...(await undamagedLedgers(months.map((month) => ctx.ledger(month).refresh()))).keys()];
 }

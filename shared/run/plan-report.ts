@@ -18,7 +18,6 @@ import { type UpstreamDay, upstreamState } from '../planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
 
-/** The days of a report that a run reads. */
 export interface ReportPlan {
   continuation: Continuation;
   /** In the order in which they are read. */
@@ -77,10 +76,8 @@ export async function planReport(
   };
 }
 
-/** What the due days depend on. */
 export type PlanContext = BuildContext & Pick<RunContext, 'policy' | 'log' | 'runId'>;
 
-/** The due days, with the ledgers that contain them. */
 export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
 
 /** Finds the due days in the ledgers. It writes nothing and sends no request. */
@@ -158,7 +155,6 @@ interface ExaminedLedgers {
   error?: BrandReportsError;
 }
 
-/** The months in which a day may be due. */
 async function monthsToExamine(
   ctx: PlanContext,
   range: Range | undefined,

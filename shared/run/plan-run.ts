@@ -22,7 +22,6 @@ export interface RunPlan {
   seconds: number;
 }
 
-/** What a run would read of one report of one brand. */
 export interface PlannedReport {
   brand: string;
   report: string;
@@ -37,7 +36,6 @@ export interface PlannedReport {
   error?: ErrorSummary;
 }
 
-/** The options of a run that a plan needs. */
 export type PlanOptions = Omit<RunOptions, 'credentials' | 'send'>;
 
 /** @throws BrandReportsError `config` if the settings lack a brand or report in scope */

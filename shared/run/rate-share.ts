@@ -23,7 +23,6 @@ import {
   withoutRun,
 } from '../lake/documents/rate-budget.ts';
 
-/** A run's part of the brand's rate. */
 export interface RateShare extends RateSource {
   /** Leaves the budget to the other runs. Never fails. */
   leave(): Promise<void>;
@@ -41,13 +40,11 @@ export interface RateShareOptions {
   log: BrandLog;
 }
 
-/** An instant, by both clocks. */
 interface Instant {
   monotonicMs: number;
   wallMs: number;
 }
 
-/** Creates the share of a run that has not joined yet. */
 export function createRateShare(options: RateShareOptions): RateShare {
   const { document, runId, limit, wants, clock, runs, log } = options;
   let granted = 0;

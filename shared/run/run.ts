@@ -28,7 +28,7 @@ import {
 } from '../context/context.ts';
 import { type Range, saveContinuation } from './continuation.ts';
 import { DaysInFlight } from '../context/days-in-flight.ts';
-import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
+import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { policyOf } from '../planning/policy.ts';
 import type { CredentialSource, RateSource, ReportService, SendRequest } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
@@ -39,7 +39,6 @@ import type { BrandSettings, Settings } from '../settings/settings.ts';
 import { type SyncedReport, syncReports } from './sync.ts';
 import { BRANDS_AT_ONCE, brandsInTurn } from './turns.ts';
 
-/** What a run works with. */
 export interface RunOptions extends LakeAccess {
   settings: Settings;
   reports: ReportRegistry;
@@ -70,16 +69,11 @@ export interface RunScope {
   requestsPerSecond?: number;
 }
 
-/** What the contexts of one run have in common. */
-interface Run {
+interface Run extends Pick<RunContext, 'time' | 'days' | 'stored'> {
   id: string;
-  time: TimeBudget;
-  days: DaysInFlight;
-  stored: StoredSettings;
 }
 
 /**
- * Reads the reports in scope.
  * @returns the document of `sync --json`; it contains failures of reports, including bugs
  * @throws BrandReportsError `config` if the settings lack a brand or report in scope, or may not replace those of the lake
  */
@@ -123,7 +117,6 @@ export async function storedSettings(
   return stored;
 }
 
-/** When the last run of a brand ended. */
 function lastRunOf(options: RunOptions): (brand: string) => Promise<string | undefined> {
   const documents = createLakeDocuments({ store: options.lake.store, ...options });
   return async (brand) => {
@@ -132,7 +125,6 @@ function lastRunOf(options: RunOptions): (brand: string) => Promise<string | und
   };
 }
 
-/** The outcomes of a brand that the time of the run did not suffice to begin. */
 function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {
   return selectReports(options, brand).map(({ name }) => ({
     brand,
@@ -222,7 +214,6 @@ function rateShareOf(
 
 const NO_TRAFFIC: Traffic = { requests: 0, retries: 0, throttles: 0 };
 
-/** Counts HTTP attempts by action. */
 function createTrafficCount() {
   const byAction = new Map<string, Traffic>();
   const trafficOf = (action: string) => byAction.get(action) ?? NO_TRAFFIC;
@@ -237,7 +228,6 @@ function createTrafficCount() {
   return { trafficOf, count };
 }
 
-/** Creates the client of the brand's service for one run. */
 export function createService(
   options: RunOptions,
   brand: string,
@@ -339,7 +329,6 @@ export function createRunContext(
   };
 }
 
-/** The brands in scope. */
 export function selectBrands({ settings, scope }: Pick<RunOptions, 'settings' | 'scope'>): readonly string[] {
   return scope.brands ?? Object.keys(settings.brands);
 }

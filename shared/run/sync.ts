@@ -31,7 +31,6 @@ import { learnServiceTime } from './service-time.ts';
 /** Circuit breaker: after this many consecutive failed days the other days wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;
 
-/** One report to sync. */
 export interface ReportToSync {
   ctx: RunContext;
   /** Days to read again, regardless of the policy; `undefined` for the days that are due. */
@@ -40,13 +39,11 @@ export interface ReportToSync {
   traffic: () => Traffic;
 }
 
-/** How the report ended. */
 export interface SyncedReport {
   ctx: RunContext;
   outcome: ReportOutcome;
 }
 
-/** A report in the middle of a run. */
 interface ReportSync extends ReportToSync {
   /** The report of this run that supplies the records to look up. */
   upstream: ReportSync | undefined;
@@ -106,7 +103,6 @@ function beginSync(report: ReportToSync): ReportSync {
   };
 }
 
-/** Reads the days of all plans, several at a time. */
 async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   const [first] = syncs;
   if (!first) return;
@@ -156,7 +152,6 @@ function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
   return { dt, outcome, rows: 0, pages: 0 };
 }
 
-/** Plans a day of lookups after its upstream day was committed. */
 async function replanDay(sync: ReportSync, day: string): Promise<void> {
   const { ctx, plan, days, inFlight, brokeOff } = sync;
   if (!plan || brokeOff || inFlight.has(day)) return;

@@ -140,7 +140,6 @@ export async function forgetOldVersions(ctx: RunContext, months: readonly string
     await ctx.ledger(month).update((ledger) => forgetVersions(ledger, ctx.clock, keptMs, most));
 }
 
-/** The ids that the catalog points at. */
 async function publishedSnapshots(
   { lake }: RunContext,
   table: string,

@@ -39,7 +39,6 @@ import {
 } from './retry.ts';
 import { type Signing, createSigningSession } from './signing-session.ts';
 
-/** What a client needs of one brand and one run. */
 export interface ServiceClientOptions {
   brand: string;
   /** The address of the service, with the brand's path; it may have a query string of its own. */
@@ -71,24 +70,19 @@ interface Sent {
 }
 
 interface Tried extends Sent {
-  /** How often the request was sent. */
   sent: number;
 }
 
-/** The code of the error if the clocks of the machine and of the service differ by more than a day. */
 export const CLOCKS_DIFFER = 'clocks_differ';
 /** How many responses a request may cost until two of them agree about the time. */
 const MAX_DATES = 3;
 
-/** Both times, for a message. */
 export function clocksText(brand: string, machineMs: number, skewMs: number): string {
   const [machine, service] = [machineMs, machineMs + skewMs].map((ms) => new Date(ms).toISOString());
   return `${brand}: this machine's clock shows ${machine}, the service's ${service}. Correct the clock that is wrong.`;
 }
 
-/**
- * Creates the client: its calls are signed, rate-limited and retried (docs/explanation/interface.md, sections 4 to 8).
- */
+/** The calls are signed, rate-limited and retried (docs/explanation/interface.md, sections 4 to 8). */
 export function createServiceClient(options: ServiceClientOptions): ReportService {
   const { brand, limiter, wallMs } = options;
   const log = options.log ?? (() => undefined);
@@ -161,9 +155,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     await pause(waitMs, options.sleep, signal);
   }
 
-  /**
-   * Sends the request. Sends it again at once over a new connection, or after a refusal if a new signature may help.
-   */
+  /** Sends again at once over a new connection, or after a refusal if a new signature may help. */
   async function tryOnce(
     turn: Turn,
     action: string,
@@ -278,10 +270,7 @@ function classified(result: HttpResult, context: ResponseContext): ResponseClass
   }
 }
 
-/**
- * The error with the reason why the call is not retried. @param requestedWaitMs the wait that the last response
- * requested, for the plan of the next attempt
- */
+/** @param requestedWaitMs the wait that the last response requested, for the plan of the next attempt */
 function withReason(
   { kind, code, message, context }: BrandReportsError,
   why: string,

@@ -25,5 +25,4 @@ export async function readCredentials(
   );
 }
 
-/** The code of the error for another address. */
 export const OTHER_BASE_URL = 'other_base_url';

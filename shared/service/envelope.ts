@@ -34,7 +34,6 @@ export type ResponseClass =
   | { is: 'success'; response: ServiceResponse }
   | { is: 'refused' | 'transient' | 'final'; error: BrandReportsError };
 
-/** The action of the response, and how its text is quoted in messages. */
 export interface ResponseContext {
   brand: string;
   action: string;
@@ -149,10 +148,6 @@ function besideText(bytes: number): string {
   return `the response has ${bytes} bytes beside its records, ${MAX_BESIDE_BYTES} are allowed`;
 }
 
-/**
- * How many bytes the response has besides the list of records; if `data` has no list of that name, besides all of
- * `data`.
- */
 function bytesBeside({ data, ...others }: JsonObject): number {
   const beside = isJsonObject(data) && Object.hasOwn(data, 'list') ? { ...data, list: [] } : {};
   return Buffer.byteLength(stringifyJson({ ...others, data: beside }));
@@ -220,7 +215,6 @@ export function recordsOf(
   return recordListOf(objectsOf(action, list));
 }
 
-/** The whole `data` of a response, records included. */
 export function wholeData({ data, scanned }: ServiceResponse): JsonObject {
   return scanned ? { ...data, [scanned.field]: recordsOfList(scanned.records) } : data;
 }
@@ -236,7 +230,6 @@ export function objectsOf(action: string, list: readonly Json[]): JsonObject[] {
   );
 }
 
-/** The kind of a value, for messages. */
 export function describeKind(value: Json | undefined): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';

@@ -88,7 +88,6 @@ export function createRateLimiter(options: {
     isServing = false;
   }
 
-  /** Claims the rate. Fails all waiting requests if there is no rate to claim. */
   async function claimRate(): Promise<void> {
     try {
       await highest.claim();
@@ -129,7 +128,6 @@ export function createRateLimiter(options: {
 
   return {
     refusePause,
-    /** The current rate, in requests per second. */
     get requestsPerSecond(): number {
       return highest.requestsPerSecond * share;
     },
@@ -156,11 +154,9 @@ export function createRateLimiter(options: {
       slowedAtMs = monotonicMs();
       share = Math.max(MIN_SHARE, share * DECREASE_FACTOR);
     },
-    /** Raises the rate a little, up to the highest rate, because a request succeeded. */
     speedUp(): void {
       share = Math.min(1, share + INCREASE_SHARE);
     },
-    /** Starts no request for this many milliseconds. */
     pauseFor(ms: number): void {
       pausedUntilMs = Math.max(pausedUntilMs, monotonicMs() + ms);
       refuseLongPause(pausedUntilMs - monotonicMs());

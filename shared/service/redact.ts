@@ -81,7 +81,6 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
     );
 }
 
-/** A bid as it is, and as services format a number in a message. */
 function asPrinted(bid: string): string[] {
   return [bid, ...MARKS.map((mark) => bid.replaceAll(/\B(?=(?:\d{3})+$)/g, mark))];
 }

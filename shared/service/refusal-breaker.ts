@@ -10,10 +10,8 @@ import { createRequestQueue, waitInQueue } from './request-queue.ts';
 
 const MAX_REFUSALS = 2;
 
-/** Decides which requests of a run may be under way at the same time. */
 export type RefusalBreaker = ReturnType<typeof createRefusalBreaker>;
 
-/** The breaker of one brand in one run. */
 export function createRefusalBreaker(brand: string) {
   const queue = createRequestQueue();
   let hasAccepted = false;
@@ -33,7 +31,6 @@ export function createRefusalBreaker(brand: string) {
   }
 
   return {
-    /** Whether the service has accepted any request. */
     get hasAccepted(): boolean {
       return hasAccepted;
     },
@@ -51,13 +48,11 @@ export function createRefusalBreaker(brand: string) {
       underWay -= 1;
       letThrough();
     },
-    /** The service accepted a request. */
     accepted(): void {
       hasAccepted = true;
       inDoubt = false;
       letThrough();
     },
-    /** The service refused a request. */
     refused(error: BrandReportsError): void {
       inDoubt = true;
       refusals += 1;

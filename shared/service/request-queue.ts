@@ -11,10 +11,8 @@
 import type { Turn } from '../ports.ts';
 import { stopped, throwIfStopped } from './retry.ts';
 
-/** The turn of a request without a given turn. */
 export const NO_TURN: Turn = { urgent: true, report: '', rank: 0 };
 
-/** A waiting item: it is started, or it fails. */
 export interface Waiting {
   start: () => void;
   fail: (reason: unknown) => void;
@@ -25,7 +23,6 @@ interface Entry<T> {
   item: T;
 }
 
-/** A queue of requests to one brand's service: items in the order in which they are to be served. */
 export function createRequestQueue<T = Waiting>() {
   /** In the order in which they arrived. */
   const entries = new Set<Entry<T>>();
@@ -49,7 +46,6 @@ export function createRequestQueue<T = Waiting>() {
       entries.add(entry);
       return () => void entries.delete(entry);
     },
-    /** Removes the next item; `undefined` if no item waits. */
     next(): T | undefined {
       let first: Entry<T> | undefined;
       for (const entry of entries) if (!first || isBefore(entry.turn, first.turn)) first = entry;
@@ -62,7 +58,6 @@ export function createRequestQueue<T = Waiting>() {
       }
       return first.item;
     },
-    /** All items, in the order in which they arrived. */
     items: (): T[] => [...entries].map(({ item }) => item),
   };
 }

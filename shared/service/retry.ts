@@ -8,7 +8,6 @@ import { parseHttpDate } from './server-clock.ts';
 /** Waits; it may reject when the signal aborts. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
 
-/** How often and how long one call is retried. */
 export interface RetryPolicy extends Backoff {
   /** Attempts at one call, the first one included. */
   maxAttempts: number;
@@ -20,7 +19,6 @@ export interface RetryPolicy extends Backoff {
   budget: { start: number; share: number; max: number };
 }
 
-/** The retries of a call of the brand's service. */
 export const SERVICE_RETRY: RetryPolicy = {
   maxAttempts: 6,
   baseMs: 500,
@@ -38,7 +36,6 @@ export function createRetryBudget({ start, share, max }: RetryPolicy['budget']) 
     earn() {
       left = Math.min(max, left + share);
     },
-    /** False if no retry is left. */
     spend(): boolean {
       if (left < 1) return false;
       left -= 1;

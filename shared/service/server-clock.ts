@@ -5,7 +5,6 @@ const TOLERANCE_MS = 2_000;
 /** The machines of a service, and a machine whose clock is corrected slowly, differ by less. */
 export const LARGE_SKEW_MS = 10 * MINUTE_MS;
 
-/** The service's clock, as far as the `Date` headers of its responses show it. */
 export type ServiceClock = ReturnType<typeof createServiceClock>;
 
 /**

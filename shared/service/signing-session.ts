@@ -11,7 +11,6 @@ import type { ServiceClock } from './server-clock.ts';
 import { OTHER_BASE_URL, readCredentials } from './credentials.ts';
 import { quoted, redactor } from './redact.ts';
 
-/** The credentials and the clock of one signed attempt. */
 export interface Signing {
   credentials: Credentials;
   /** Service time minus local time, ms. */
@@ -22,7 +21,6 @@ export interface Signing {
 
 const MIN_SKEW_CHANGE_MS = 1_000;
 
-/** Signs the requests of one run. @param clock the service's clock, as its responses show it */
 export function createSigningSession(
   { brand, baseUrl, credentials: source }: { brand: string; baseUrl: string; credentials: CredentialSource },
   clock: ServiceClock,

@@ -70,7 +70,6 @@ i[title]:hover{outline:2px solid var(--ink);outline-offset:1px}
 @media print{body{padding:0;font-size:12px}.scroll{max-height:none;overflow:visible}section li,.months>div,tr{break-inside:avoid}h2,h3,h4{break-after:avoid}}
 `;
 
-/** The CSS of the page, in the colours of the reader's system. */
 export const CALENDAR_STYLE = [
   `:root{${LIGHT}}`,
   `@media (prefers-color-scheme:dark){:root{${DARK}}}`,

@@ -27,10 +27,7 @@ import type { TableStatus } from './table-statuses.ts';
 const MAX_PROBLEMS = 20;
 const SCALE = [1, 5, 10, 15, 20, 25, 30];
 
-/**
- * Draws the calendar of all brands as a page.
- * @param lake the name of the lake on the page, e.g. its address
- */
+/** @param lake the name of the lake on the page, e.g. its address */
 export function calendarPage(tables: readonly TableStatus[], lake: string, options: CalendarOptions): Html {
   const brands = [...Map.groupBy(tables, ({ brand }) => brand)].map(([name, own]) =>
     pageBrand(name, own, lake, options),
@@ -94,7 +91,6 @@ ${numbers(brand)}`
 `;
 }
 
-/** How many days of each table need action, and up to which day everything is complete. */
 function headline({ tables, problems }: PageBrand): Html {
   const first = tables.flatMap(({ days }) => days[0]?.dt ?? []).sort()[0];
   const through = completeThrough(tables);
@@ -135,7 +131,6 @@ function problemList(brand: PageBrand, controls: Controls): Html | string {
   return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
-/** Problems of the brand's tables with the same cause, and how to fix them. */
 function problemItem(alike: readonly Problem[], { zone, at }: PageBrand, controls: Controls): Html {
   const together = [...Map.groupBy(alike, ({ days }) => rangesText(days).markup).values()];
   const lines = together.flatMap((same) => {
@@ -200,7 +195,6 @@ function damagedDocuments(tables: readonly TableStatus[], lake: string): Html | 
   return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To restore them: ${copyable(commandLine('verify', ['--restore'], { lake }))}</p>`;
 }
 
-/** The legend of the kinds that occur. */
 function legend(brands: readonly PageBrand[]): Html {
   const kinds = brands.flatMap(({ tables, today }) =>
     tables.flatMap(({ days }) => days.map((day) => cellKindOf(day, today))),

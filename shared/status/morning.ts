@@ -17,7 +17,6 @@ import { copyable, pageTable } from './page-table.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
-/** The parts of a brand's section before its calendar. */
 export function morning(brand: PageBrand, controls: Controls): Html {
   const parts = [
     runs(brand, controls),

@@ -9,7 +9,6 @@ import { type Problem, dayRanges, problemsOf } from './problems.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
-/** The input of the page. */
 export interface CalendarOptions {
   settings: Settings;
   nowMs: number;
@@ -20,7 +19,6 @@ export interface CalendarOptions {
   notes?: readonly SettingsNote[];
 }
 
-/** A brand as the page shows it. */
 export interface PageBrand {
   name: string;
   /** Missing if the settings do not have the brand. */

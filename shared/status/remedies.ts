@@ -5,7 +5,6 @@ import { copyable } from './page-table.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
 
-/** What to do about a problem: a sentence, and the action to start, if there is one. */
 export interface Remedy {
   sentence: string;
   start?: 'sync' | 'check';
@@ -13,9 +12,7 @@ export interface Remedy {
 
 /** How a reader of the calendar, or of a message, starts an action: by a command, or in a console. */
 export interface Controls<Text = Html> {
-  /** How to read the due days. */
   sync(reports: readonly string[], brand: string): Text;
-  /** How to test the connection. */
   check(reports: readonly string[], brand: string): Text;
 }
 
@@ -30,7 +27,6 @@ export function commandControls(flags: GivenFlags & { lake: string }): Controls 
   };
 }
 
-/** What to do about similar problems of one brand. */
 export function remedy(alike: readonly Problem[], controls: Controls): Html {
   const [first] = alike;
   if (!first) return html``;
@@ -62,7 +58,6 @@ export function remedyOf(state: ProblemState, failure: ErrorKind | undefined): R
   }
 }
 
-/** What to do if a day or a whole run failed. */
 export function remedyOfFailure(kind: ErrorKind | undefined): Remedy {
   const needsOperator = kind === 'config' || kind === 'auth';
   return needsOperator

@@ -10,7 +10,6 @@ import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { LakeSettings } from '../settings/settings.ts';
 
-/** One report of one brand, as `status` and the calendar show it. */
 export interface TableStatus {
   brand: string;
   report: string;
@@ -114,7 +113,6 @@ function tableStatus(
   };
 }
 
-/** The facts of a day, with a query for each finding. */
 function withSql(facts: DayFacts, of: Omit<FindingPlace, 'hasChanges'>): DayFacts {
   const findings = facts.findings?.map((finding) => {
     const sql = findingSql(finding.check, { ...of, hasChanges: facts.changes !== undefined });

@@ -4,7 +4,6 @@ import type { Change } from './news.ts';
 import { reportedTogether } from './open-findings.ts';
 import type { OpenProblem } from './open-problems.ts';
 
-/** The parts of a message besides the problems. */
 export interface MessageOptions {
   /** The name of the pipeline, e.g. the name of the stack. */
   pipeline: string;
@@ -18,7 +17,6 @@ export interface MessageOptions {
 const MAX_PROBLEMS = 30;
 const MAX_FOREIGN = 400;
 
-/** The message about a change: new problems, problems that are still open, solved problems. */
 export function changeMessage(
   { opened, remaining, leaving, solved }: Change,
   { pipeline, page, nowMs, controls }: MessageOptions,

@@ -27,7 +27,6 @@ type Reported = WatchRecord['told'][string];
 /** The facts that decide whether a reported problem is solved. */
 type Lasting = Pick<Reported, 'goneAt' | 'finding'>;
 
-/** One run of the watcher. */
 export interface WatcherRun {
   id: string;
   nowMs: number;
@@ -106,7 +105,6 @@ export function afterWatch(
   };
 }
 
-/** The record after the run's message was sent. */
 export function afterMessage(
   record: WatchRecord,
   problems: readonly OpenProblem[],

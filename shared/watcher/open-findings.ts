@@ -31,7 +31,6 @@ const OF_CHANGES = [
   'new_column',
 ];
 
-/** The findings that should be reported. */
 export function findingCandidates(
   { table, isJudged }: Pick<WatchedReport, 'table' | 'isJudged'>,
   nowMs: number,

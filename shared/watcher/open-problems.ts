@@ -14,7 +14,6 @@ import { type Problem, problemsOf, rangesText } from '../status/problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
-/** Something that looks wrong with a report of a brand. */
 export interface Candidate {
   /** The same in each watcher run, as long as it lasts. */
   id: string;
@@ -45,12 +44,10 @@ export interface ReportedFinding {
   untilMs: number;
 }
 
-/** A candidate that has lasted for too long. */
 export interface OpenProblem extends Candidate {
   sinceMs: number;
 }
 
-/** The facts about one report that the settings enable. */
 export interface WatchedReport {
   table: TableStatus;
   policy: Policy;
@@ -69,7 +66,6 @@ const THROTTLED_SHARE = 0.1;
 /** In a run with fewer requests, a share proves nothing. */
 const THROTTLED_REQUESTS = 20;
 
-/** Everything that looks wrong with a report. */
 export function candidatesOf(watched: WatchedReport, nowMs: number): Candidate[] {
   const { table, policy } = watched;
   const { lastRun } = table;

@@ -17,10 +17,7 @@ const MAX_DAYS = 100;
 /** The newest so many events of earlier runs are kept: a bus that refuses all of them must not let the record grow. */
 const MAX_PENDING = 1_000;
 
-/**
- * The record with the events that are due after a watcher run has found these problems.
- * @param tableOf the name of a report's table
- */
+/** The record with the events that are due after a watcher run has found these problems. */
 export function withEvents(
   record: WatchRecord,
   problems: readonly OpenProblem[],
@@ -62,7 +59,6 @@ function facts(
   };
 }
 
-/** The record after these events were received. */
 export function withoutEvents(record: WatchRecord, received: Pending): WatchRecord {
   const sequences = new Set(received.map(({ detail }) => detail.sequence));
   const { events } = record;

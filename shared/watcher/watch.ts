@@ -3,6 +3,7 @@
  * report that the settings enable, publishes the number of problems, sends people the news, and draws the calendar. The
  * number comes first: if it is not published, an alarm is raised, so a run that dies later is noticed as well.
  */
+import type { LakeAccess } from '../context/context.ts';
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
 import { settingsInUse } from '../lake/documents/brand-settings.ts';
 import { readCloses } from '../lake/documents/close.ts';
@@ -16,7 +17,6 @@ import {
 } from '../lake/documents/read.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { COVERAGE_PAGE_KEY } from '../lake/paths.ts';
-import type { Log } from '../log-events.ts';
 import { enabledPolicy, policyFingerprint } from '../planning/policy.ts';
 import type { Clock, EventSink, Notifier, ObjectStore } from '../ports.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
@@ -31,26 +31,19 @@ import { withEvents, withoutEvents } from './problem-events.ts';
 import type { Controls } from '../status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
 
-/** The input of a watcher run. */
-export interface WatchOptions {
+export interface WatchOptions extends Pick<LakeAccess, 'random' | 'newId' | 'log'> {
   settings: Settings;
   reports: ReportRegistry;
   store: ObjectStore;
   clock: Pick<Clock, 'wallMs' | 'sleep'>;
-  random: () => number;
-  newId: () => string;
-  log: Log;
   notifier: Notifier;
-  /** Receives the news as events. */
   events: EventSink;
   /** Publishes the number of problems, zero included. */
   countProblems: (count: number) => void;
   message: Omit<MessageOptions, 'nowMs'>;
-  /** The actions that readers of the page may start. */
   controls: Controls;
 }
 
-/** The result of a watcher run. */
 export interface WatchOutcome {
   problems: { brand: string; report: string; since: string; what: string; why: string }[];
   /** The subject of the message that it sent; `null` if there was no news, or another run sent it. */

@@ -1,7 +1,6 @@
 import type { ReportView } from '../definition.ts';
 import { UNKNOWN_AMOUNTS, countedKnown, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
-/** The commission of transactions. */
 export const COMMISSION = { amount: 'commission', known: countedKnown('transactions', 'commission') };
 
 /** Uses transactions, because only they record what is locked and what is paid. */

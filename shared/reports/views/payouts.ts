@@ -16,7 +16,6 @@ import {
 const AGES = [0, 30, 60, 90] as const;
 const SHOWN_AGES = AGES.filter((age) => age > 0);
 const FINAL = FINAL_STATES.filter((state) => state !== 'void');
-/** The parts of a record's commission in each sum, by the condition and the amount of the part. */
 const PARTS: readonly (readonly [sum: string, of: string, amount: string])[] = [
   ['commission', 'true', 'counted'],
   ['final', `state IN (${listSql(FINAL)})`, 'counted'],

@@ -117,7 +117,6 @@ function rowsSql(table: string, side: Side): string {
         FROM ${table.slice(0, -1)}_states${side === 'then' ? '_closed' : ''}`;
 }
 
-/** A row for each day that was erased. */
 function erasedSql(table: string): string {
   const none = (type: string, names: readonly string[]) =>
     names.map((name) => `CAST(NULL AS ${type}) AS ${name}`).join(', ');

@@ -12,7 +12,6 @@ export function inDuckDb(sql: string): string {
   );
 }
 
-/** The current time in UTC. */
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
 /** SQL of a text without the spaces around it. For other white space the engines differ. */
@@ -27,7 +26,6 @@ export function textSql(column: string): string {
 
 /** An amount of one record: without greater numbers, a sum overflows only after a billion records. */
 const AMOUNT = 'decimal(29,9)';
-/** The type of sums. */
 const SUM = 'decimal(38,9)';
 
 /**
@@ -41,7 +39,6 @@ export function amountSql(column: string): string {
   return `TRY_CAST(${trimmedSql(text)} AS ${AMOUNT})`;
 }
 
-/** A stored amount as an amount of a view. */
 export function storedAmountSql(column: string): string {
   return `TRY_CAST(${column} AS ${AMOUNT})`;
 }
@@ -130,7 +127,6 @@ export function fieldSql(table: RecordTable, field: string): string {
   return OTHER_FIELDS[table][field] ?? sqlOf(`{${table}.${field}}`);
 }
 
-/** The SQL of a row for each record: its day, month and table, and these fields. */
 export function recordsSql(table: RecordTable, fields: readonly string[]): string {
   return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt,
       substr(CAST(dt AS varchar), 1, 7) AS month, '${table}' AS origin,

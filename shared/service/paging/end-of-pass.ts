@@ -11,13 +11,9 @@ import { fieldsOfKey, keysOf, NO_RECORDS, type RecordKey } from '../../records/r
 import { contractError } from '../envelope.ts';
 import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
 
-/** Takes the pages of a full read as they are read, and returns the pages that are certain by now, in order. */
 type AcceptPage = (page: Page) => readonly Page[];
 
-/**
- * The check of a read's progress and end, in the report's paging style.
- * @returns a function that throws BrandReportsError `contract` if the read would not end
- */
+/** @returns a function that throws BrandReportsError `contract` if the read would not end */
 export function acceptPages(request: PageRequest, resume: Resume | undefined): AcceptPage {
   switch (request.paging.style) {
     case 'position':

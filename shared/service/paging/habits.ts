@@ -4,7 +4,6 @@
  */
 import type { Page } from './page.ts';
 
-/** What full reads have shown about how the service pages. */
 export interface PagingHabits {
   /** Records of the longest page: the service's limit for pages is not below it. */
   longest: number;
@@ -14,7 +13,6 @@ export interface PagingHabits {
   endsWithoutCursor?: boolean;
 }
 
-/** The earlier habits, updated by the habits that a later read has shown. */
 export function joinedHabits(known: PagingHabits, shown: PagingHabits): PagingHabits {
   const followed = Math.min(known.followed ?? Infinity, shown.followed ?? Infinity);
   return {
@@ -25,7 +23,6 @@ export function joinedHabits(known: PagingHabits, shown: PagingHabits): PagingHa
   };
 }
 
-/** Collects the habits that the pages of a read show, in addition to the known habits. */
 export class ShownHabits {
   /** The habits of this read alone. */
   own: PagingHabits = { longest: 0 };

@@ -1,6 +1,3 @@
-// Defines a page and what identifies it, and for each paging style how a page is requested and where the next cursor
-// is.
-
 import { hash } from 'node:crypto';
 import {
   type Json,
@@ -23,14 +20,11 @@ import { contractError, describeKind } from '../envelope.ts';
 /** What selects a page: a position, a page number or the service's own cursor, sent back verbatim. */
 export type Cursor = string | number | RawNumber;
 
-/** What is needed to request the pages of a full read. */
 export interface PageRequest {
   service: ReportService;
   action: string;
   paging: Paging;
-  /** Records requested per page. */
   pageSize: number;
-  /** The first `page_number`. */
   firstPage: number;
   /** The action's own fields, without those of paging. */
   fields: JsonObject;
@@ -40,14 +34,12 @@ export interface PageRequest {
   keyHint?: RecordKey;
 }
 
-/** A fetched page. */
 export interface Page {
   /** The cursor of this page; `null` for the first one. */
   cursor: Cursor | null;
   records: RecordList;
   /** The cursor of the next page; `null` if the end of the read is proven. */
   next: Cursor | null;
-  /** Hash of the records, in their order. */
   hash: string;
   /**
    * Whether the page of a cursor-style report has no `cursor` at all, so that it shows neither a next page nor an end.
@@ -60,7 +52,6 @@ export interface Page {
   seen: string;
 }
 
-/** Where an interrupted read resumes. */
 export interface Resume {
   /** `next` of the last page that was kept; `null` if no page was kept. */
   cursor: Json;
@@ -70,12 +61,10 @@ export interface Resume {
   last?: { cursor: Json; hash: string };
 }
 
-/** Whether a JSON value has the form of a cursor. */
 export function isCursor(value: Json | undefined): value is Cursor {
   return typeof value === 'string' || typeof value === 'number' || isRawNumber(value);
 }
 
-/** Checks a cursor that was stored as JSON. */
 export function storedCursor(stored: Json): Cursor | null {
   if (stored === null || isCursor(stored)) return stored;
   throw new BrandReportsError(
@@ -95,7 +84,6 @@ export function hashOf(records: RecordList): string {
   return hashOfBytes(writtenList(records)).slice(0, LENGTH);
 }
 
-/** Hash of a record: 66 bits as text. */
 export function shortHashOf(records: RecordList, index: number): string {
   return hashOfBytes(writtenRecord(records, index)).slice(0, SHORT_LENGTH);
 }
@@ -112,21 +100,15 @@ export function shortHash(value: Json): string {
 interface ReceivedPage {
   envelope: JsonObject;
   data: JsonObject;
-  /** How many records the page has. */
   count: number;
-  /** Its cursor. */
   cursor: Cursor | null;
 }
 
-/** How a paging style requests a page and finds the next page. */
 interface Style {
-  /** The request fields that select a page. */
   fields(cursor: Cursor | null): JsonObject;
   /** The cursor of the next page; `null` at the style's terminal sign. @throws BrandReportsError `contract` */
   next(page: ReceivedPage): Cursor | null;
-  /** `lacksCursor` of a page. */
   lacksCursor(page: ReceivedPage): boolean;
-  /** `seen` of a page. */
   seen(cursor: Cursor | null, recordsHash: string): string;
 }
 

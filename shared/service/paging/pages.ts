@@ -73,9 +73,7 @@ export function firstPage(request: PageRequest): Promise<Page> {
   return fetchPage(request, null);
 }
 
-/**
- * Whether an earlier page still has the same records and the same next cursor. @throws BrandReportsError of the service
- */
+/** Whether an earlier page has the same records and next cursor. @throws BrandReportsError of the service */
 export function samePage(request: PageRequest, read: ReadPage): Promise<boolean> {
   return isUnchanged(read, (cursor) => fetchPage(request, cursor));
 }
@@ -109,8 +107,6 @@ type RequestPage = (cursor: Cursor | null) => Promise<Page>;
 type ConfirmPage = (page: Page) => Promise<Page>;
 
 /**
- * The check of pages that one response does not prove, in the report's paging style.
- * @param requestPage fetches a page of the read
  * @returns a function that throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again
  */
 function confirmPages(
@@ -194,7 +190,6 @@ function firstPageOf(resume: Resume | undefined) {
   };
 }
 
-/** A page that was read: its cursor, the hash of its records, and the next cursor. */
 export type ReadPage = { cursor: Json; hash: string; next: Json };
 
 function isEmptyEnd({ records, next }: Page): boolean {
