@@ -37,7 +37,6 @@ const inSecret = (needsBaseUrl = false) =>
     { needsBaseUrl, client: server.client },
   );
 
-/** The same credentials, from a secret and from text by brand. */
 function sourcesOf(json: string): [origin: string, source: CredentialSource][] {
   server.secrets.set(NAME, json);
   return [

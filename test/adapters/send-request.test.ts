@@ -29,7 +29,6 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${port}/api?token=abc`;
 }
 
-/** The address of a server that responds with this. */
 async function httpServer(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(answer);
   open.push(() => {

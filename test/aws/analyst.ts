@@ -23,7 +23,6 @@ const columnsSchema = z.array(
     z.transform(({ Name, Type }): Column => ({ name: Name, type: Type })),
   ),
 );
-/** A table or a view as Glue describes it. */
 const tableSchema = z.object({
   Name: z.string(),
   DatabaseName: z.string(),

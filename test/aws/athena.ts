@@ -9,7 +9,6 @@ import type { startS3Server } from '../fakes/s3-server.ts';
 type Tables = Awaited<ReturnType<typeof startGlueServer>>['tables'];
 type Objects = Awaited<ReturnType<typeof startS3Server>>['objects'];
 
-/** A partition of a catalog. */
 interface Named {
   table: string;
   /** `brand=acme/dt=2026-01-31` */
@@ -24,7 +23,6 @@ interface Column {
   type: string;
 }
 
-/** The partitions in the Glue database. */
 export function catalogued(tables: Tables): Named[] {
   return [...tables].flatMap(([table, { table: described, partitions }]) => {
     const keys = listIn(described, 'PartitionKeys').map(({ Name }) => stringOf(Name));

@@ -7,10 +7,8 @@ import * as z from 'zod/mini';
 import { startHttpServer } from '../fakes/http-server.ts';
 import type { Judge } from './judge.ts';
 
-/** A deployed function and an event for it. */
 const invocationSchema = z.object({
   name: z.string(),
-  /** The folder of its code. */
   task: z.string(),
   /** `module.export` */
   handler: z.string(),
@@ -30,7 +28,6 @@ interface Answer {
 
 interface Environment {
   invoke(event: unknown): Promise<Answer>;
-  /** The output of the function so far. */
   log(): string;
   close(): Promise<void>;
 }

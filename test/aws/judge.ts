@@ -26,16 +26,13 @@ const callSchema = z.object({
   path: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
-  /** The topic of SNS. */
   topic: z.string(),
-  /** The objects that one call deletes. */
   keys: z.array(z.string()),
   policies: z.array(documentSchema),
   bucketPolicy: z.nullable(documentSchema),
 });
 type Call = z.infer<typeof callSchema>;
 
-/** A judged call: its role, action and resource. */
 export interface Judged {
   role: string;
   action: string;

@@ -30,7 +30,6 @@ const queueSchema = z.object({
   Messages: z.optional(z.array(z.object({ Body: z.string(), ReceiptHandle: z.string() }))),
 });
 const mailSchema = z.object({ Subject: z.string(), Message: z.string() });
-/** A message to a subscriber of a topic. */
 type Mail = z.infer<typeof mailSchema>;
 
 const JSON_1_1 = 'application/x-amz-json-1.1';
@@ -38,7 +37,6 @@ const eventSchema = z.object({
   ...{ source: z.string(), 'detail-type': z.string(), resources: z.array(z.string()) },
   detail: z.record(z.string(), z.json()),
 });
-/** An event to a target of a rule. */
 type LakeEventOnBus = z.infer<typeof eventSchema>;
 
 const documentSchema = z.looseObject({
@@ -115,7 +113,6 @@ export async function startLocalAws(folder: string, judge: Judge) {
     return (await call(service, '/', form, body)).text;
   }
 
-  /** The statements of a role's own policies, by the policy's name. */
   async function policiesOf(RoleName: string): Promise<[name: string, document: string][]> {
     const names = textsIn(await query('iam', 'ListRolePolicies', { RoleName }), 'member');
     return Promise.all(
@@ -135,7 +132,6 @@ export async function startLocalAws(folder: string, judge: Judge) {
     /** For other people's actions in the account. */
     s3: clients.s3,
     glue: clients.glue,
-    /** The output of the functions so far. */
     log: functions.log,
 
     /** Runs the CDK's command as in the README. @throws Error with the end of its output */
@@ -162,14 +158,12 @@ export async function startLocalAws(folder: string, judge: Judge) {
     deleteSecret: (SecretId: string) =>
       clients.secrets.send(new DeleteSecretCommand({ SecretId, ForceDeleteWithoutRecovery: true })),
 
-    /** A role of people, to which the stack may attach its policies. */
     createRole: (RoleName: string) =>
       query('iam', 'CreateRole', {
         RoleName,
         AssumeRolePolicyDocument: JSON.stringify({ Version: '2012-10-17', Statement: [] }),
       }),
 
-    /** The roles and managed policies whose names begin with this text. */
     async madeInIam(start: string): Promise<string[]> {
       const [roles, policies] = [
         await query('iam', 'ListRoles', {}),
@@ -179,7 +173,6 @@ export async function startLocalAws(folder: string, judge: Judge) {
       return names.filter((name) => name.startsWith(start));
     },
 
-    /** The clients of a person with this role. */
     async assume(role: string) {
       const xml = await query('sts', 'AssumeRole', {
         RoleArn: `arn:aws:iam::${ACCOUNT}:role/${role}`,

@@ -218,7 +218,6 @@ describe('the watcher', () => {
   });
 
   let seen = 0;
-  /** The metrics since the last call. */
   const metrics = () => {
     const all = aws
       .log()
@@ -539,7 +538,6 @@ async function watch(event: JsonObject = {}) {
 const template = async (): Promise<Template> =>
   parseTemplate(await readFile(join(cdkOut(), `${STACK}.template.json`), 'utf8'));
 
-/** The results of all views and saved queries. */
 async function queryResults() {
   const opened = await openDatabase(await held(), database);
   const runQuery = async <Named extends { name: string }>(named: Named, sql: string) => ({

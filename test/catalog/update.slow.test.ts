@@ -90,7 +90,6 @@ function partitionsOf(table: string): Record<string, unknown> {
   );
 }
 
-/** The rows of `coverage` that the catalog points at. */
 async function coverageOf(store: MemoryStore): Promise<Row[]> {
   const rows: Row[] = [];
   for (const location of Object.values(partitionsOf('coverage'))) {
@@ -102,7 +101,6 @@ async function coverageOf(store: MemoryStore): Promise<Row[]> {
   return rows;
 }
 
-/** The contents of the catalog, and how often each table was written. */
 function wholeCatalog() {
   return [...server.tables].map(([name, { version }]) => [name, version, partitionsOf(name)]);
 }

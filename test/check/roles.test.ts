@@ -8,7 +8,6 @@ import { parseSettings } from '../../shared/settings/settings.ts';
 
 type Fields = Record<string, string | string[] | null>;
 
-/** The settings of a report, and thirty records of it. */
 function sampleOf(name: string, make: (index: number) => object, own: object = {}) {
   const brand = { baseUrl: 'https://example.com/a', service: 'A', timeZone: 'UTC', startDate: '2026-01-01' };
   const settings = parseSettings({ brands: { acme: { ...brand, reports: { [name]: own } } } }, reports);

@@ -47,7 +47,6 @@ async function query(sql: string): Promise<{ rows: unknown; stderr: string }> {
   return { rows: JSON.parse(stdout), stderr };
 }
 
-/** The newest file below a folder of the lake. */
 function newestFile(...folders: string[]): string {
   const folder = join(lake, ...folders);
   const files = readdirSync(folder).map((id) => join(folder, id, 'part-0000.parquet'));

@@ -16,7 +16,6 @@ beforeEach(async () => {
 
 afterEach(() => folder.remove());
 
-/** Runs the command in a shell, in the folder of the demo. */
 async function pasted(command: string) {
   const { stdout } = await promisify(execFile)('sh', [
     '-c',

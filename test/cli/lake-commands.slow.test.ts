@@ -105,15 +105,3 @@ describe('verify', () => {
     });
   });
 });
-
-describe('check', () => {
-  it('exits 1 and names what to fix', async () => {
-    const settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
-    settings.brands.acme.timestampUnit = 'milliseconds';
-    const path = await sample.writeSettings('milliseconds.json', settings);
-    const { code, stdout } = await runCli(['check', '--json', ...sample.flags, '--settings', path]);
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'failed' });
-    expect(stdout).toContain('"timestampUnit\\": \\"seconds');
-  });
-});

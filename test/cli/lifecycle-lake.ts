@@ -105,7 +105,6 @@ export async function writeLedgers(
   }
 }
 
-/** Closes a month with the given entries. */
 export async function writeClose(
   folder: string,
   month: string,

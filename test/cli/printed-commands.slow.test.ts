@@ -20,7 +20,6 @@ afterEach(async () => {
   sample = undefined;
 });
 
-/** The flags in the help of a command. */
 async function flagsOf(name: string): Promise<string[]> {
   const { stdout } = await runCli([name, '--help']);
   return REPEATED_FLAGS.filter((flag) => stdout.includes(`--${flag} <`));

@@ -30,7 +30,6 @@ async function file(content: string | Buffer, name = 'invoice.csv'): Promise<str
   return join(folder, name);
 }
 
-/** The columns and rows of the table, and what the command reports. */
 async function table(content: string | Buffer, name?: string) {
   const path = await file(content, name);
   const { stdout, stderr, code } = await run('--json', '--csv', `t=${path}`, 'FROM t');

@@ -14,7 +14,6 @@ export interface CliResult {
 
 export interface RunningCli {
   process: ChildProcess;
-  /** Resolves as soon as standard error contains the text. */
   says(text: string): Promise<void>;
   result: Promise<CliResult>;
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
@@ -20,7 +20,6 @@ const EVERYTHING = [
   'SELECT * FROM order_states ORDER BY ALL',
 ];
 
-/** A moment of the lake, with the results of queries at that moment. */
 interface Moment {
   atMs: number;
   found: unknown[][];
@@ -28,26 +27,13 @@ interface Moment {
 
 let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleLake;
-/** The lake after all runs. */
 let lake: SampleLake;
 let folder: string;
 const moments: Moment[] = [];
 
-async function ask(
-  sql: string,
-  where = folder,
-  asOf?: number,
-  onUnreadable?: (what: string) => void,
-): Promise<unknown[]> {
+async function ask(sql: string, where = folder, asOf?: number): Promise<unknown[]> {
   const connection = await createSqlConnection(
-    {
-      store: openLocalStore(where),
-      reports,
-      settings: undefined,
-      nowMs: lake.nowMs,
-      asOf,
-      ...(onUnreadable && { onUnreadable }),
-    },
+    { store: openLocalStore(where), reports, settings: undefined, nowMs: lake.nowMs, asOf },
     sql,
   );
   const rows = await Array.fromAsync(resultObjects(await query(connection, sql)));
@@ -55,7 +41,6 @@ async function ask(
   return JSON.parse(JSON.stringify(rows));
 }
 
-/** The number of orders in the first run. */
 function rowsOfThen(): unknown {
   const [perDay = []] = moments[0]?.found ?? [];
   return perDay.reduce<number>((sum, day) => sum + Number(Object(day).rows), 0);
@@ -67,7 +52,6 @@ async function folderNow(): Promise<string> {
   return path;
 }
 
-/** Runs once, and keeps the results of queries after it. */
 async function syncAndLook(): Promise<void> {
   expect((await lake.sync()).status).toBe('complete');
   lake.nowMs += HOUR_MS;
@@ -116,25 +100,6 @@ describe('a query as of an instant', () => {
     for (const { atMs, found } of moments)
       expect(await Promise.all(EVERYTHING.map((sql) => ask(sql, folder, atMs)))).toEqual(found);
     expect(new Set(moments.map(({ found }) => JSON.stringify(found))).size).toBeGreaterThan(1);
-  });
-
-  it('lacks the rows of order_states of a version that an older program wrote, and warns if they are read', async () => {
-    const path = await folderNow();
-    const file = join(path, 'ledger/order_list/acme/2026-03.json');
-    const ledger = JSON.parse(await readFile(file, 'utf8'));
-    ledger.days[FIRST].committed.lifecycle = undefined;
-    ledger.days[FIRST].superseded[0].lifecycle = undefined;
-    await writeFile(file, JSON.stringify(ledger));
-    for (const [at, last] of [
-      [undefined, '2026-03-11'],
-      [moments[0]?.atMs, '2026-03-10'],
-    ] as const) {
-      const said: string[] = [];
-      const days = 'SELECT min(dt) AS first, max(dt) AS last FROM order_states';
-      expect(await ask(days, path, at, (what) => said.push(what))).toEqual([{ first: SECOND, last }]);
-      expect(await ask('FROM orders', path, at, (what) => said.push(what))).not.toEqual([]);
-      expect(said).toEqual(['order_states of 1 day']);
-    }
   });
 
   it('leaves out days that were committed later', async () => {

@@ -104,7 +104,6 @@ function isSum({ entry }: Fact): boolean {
   return entry === 'total';
 }
 
-/** The sums that a person would add up by hand. */
 function byHand(rows: readonly StateRow[]): Books {
   const books: Books = {};
   for (const { publisher_id: publisher, currency, state, records, commission } of rows)

@@ -20,7 +20,6 @@ let sample: SampleBrandForCli;
 
 afterEach(() => sample.close());
 
-/** Row counts in the lake, by report and day. */
 async function rowsInLake(reports: readonly ReportName[]): Promise<Record<string, Record<string, number>>> {
   const sql = reports
     .map((name) => `SELECT '${name}' AS report, dt, count(*) AS n FROM ${TABLES[name]} GROUP BY dt`)

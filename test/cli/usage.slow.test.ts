@@ -28,12 +28,10 @@ beforeAll(async () => {
   settings = await file('settings.json', {
     brands: { acme: brand },
   });
-  await file('typo.json', { brands: { acme: { ...brand, timezone: 'UTC' } } });
   credentials = await file('credentials.json', { acme: { bid: '1', token: 'tttt', secret: 'ssss' } });
   await file('elsewhere.json', {
     acme: { bid: '1', token: 'tttt', secret: 'ssss', baseUrl: 'https://elsewhere.example.com/' },
   });
-  await file('no-acme.json', { globex: { bid: '1', token: 'tttt', secret: 'ssss' } });
   lake = join(folder.path, 'lake');
   await mkdir(lake);
 });
@@ -106,19 +104,9 @@ describe('wrong usage or settings', () => {
       /absent\.json cannot be read \(ENOENT\).*--settings FILE/,
     ],
     [
-      'settings with an unknown key',
-      () => ['status', ...given().slice(4), '--settings', at('typo.json')],
-      /acme\.timezone is unknown.*timeZone/,
-    ],
-    [
       'no credentials',
       () => ['sync', '--settings', settings, '--lake', lake],
       /--credentials FILE.*BRAND_REPORTS_CREDENTIALS\n.*BRAND_REPORTS_<BRAND>_BID, .*\n- --credentials aws /s,
-    ],
-    [
-      'credentials without the brand',
-      () => ['sync', ...given(), '--credentials', at('no-acme.json')],
-      /the brand is not in it/,
     ],
     ...['sync', 'check'].map((command): [string, () => string[], RegExp] => [
       `${command} with credentials for another address`,

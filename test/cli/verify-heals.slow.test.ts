@@ -84,7 +84,6 @@ function overwrite(path: string, content: string | Buffer): void {
   writeFileSync(path, content);
 }
 
-/** Deletes a snapshot and its link. */
 function lose(snapshot: string): void {
   rmSync(snapshot);
   rmSync(link());
@@ -101,7 +100,6 @@ function middleChanged(path: string): void {
   overwrite(path, bytes);
 }
 
-/** Moves a folder out of the lake, and leaves a link to it. */
 function linkedElsewhere(folder: string): void {
   cpSync(join(lake, folder), elsewhere, { recursive: true });
   rmSync(join(lake, folder), { recursive: true });

@@ -45,7 +45,6 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       await catalog.setSnapshot(ORDERS, partition, id);
     }
 
-    /** The snapshots that a partition points at. */
     async function snapshotsOf(partition: Partition, of = catalog): Promise<readonly string[]> {
       const found = await of.snapshotsByPartition('orders', partition);
       return found.get(partitionPath(partition)) ?? [];

@@ -12,7 +12,6 @@ beforeAll(async () => {
   addAll = await Promise.all(Object.values(commands).map((load) => load()));
 });
 
-/** The program with every command; the commands do nothing. */
 function idleProgram(): Command {
   const program = new CliCommand('brand-reports').exitOverride().configureOutput({ writeErr: () => {} });
   for (const add of addAll) add(program);

@@ -46,7 +46,6 @@ function german(amount: string): string {
   return `${whole.replaceAll(/\B(?=(\d{3})+$)/g, '.')},${cents.slice(0, 2).padEnd(2, '0')}`;
 }
 
-/** The invoice of these orders, with its totals row. */
 async function invoiceOf(lines: readonly Order[]): Promise<string> {
   const sum = lines.reduce((all, { counted }) => all + Number(counted), 0).toFixed(2);
   const rows = lines.map(({ order_id, currency, state, commission }) =>

@@ -20,7 +20,6 @@ export function sectionOf(page: string, heading: string): string {
   return section.split('\n## ')[0]?.trim() ?? '';
 }
 
-/** A block of code. */
 export interface Block {
   /** What follows the three backticks: `sql iceberg`. */
   mark: string;

@@ -21,7 +21,6 @@ beforeAll(async () => {
   pages = await referencePages();
 });
 
-/** The sources of the product below some folders. */
 function sourcesOf(...folders: readonly string[]): Map<string, string> {
   const paths = folders.flatMap((folder) =>
     readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),

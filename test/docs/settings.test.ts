@@ -34,7 +34,6 @@ function expectRows(found: readonly string[][], expected: readonly string[][]) {
   expect(inOrder(found)).toEqual(inOrder(expected));
 }
 
-/** The rows without the column with the meaning of a setting. */
 function withoutMeaning(rows: readonly string[][]): string[][] {
   for (const [setting, , , meaning] of rows) expect([setting, meaning]).not.toEqual([setting, '']);
   return rows.map((cells) => cells.slice(0, 3));

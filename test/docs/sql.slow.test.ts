@@ -45,7 +45,6 @@ const sessionFor = (sql: string) =>
     sql,
   );
 
-/** The errors of the statements, all in one session. */
 async function errorsOf(statements: readonly string[]): Promise<string[]> {
   const session = await sessionFor(statements.join(';\n'));
   const errors: string[] = [];

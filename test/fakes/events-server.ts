@@ -8,7 +8,6 @@ import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-
 
 export const DEFAULT_BUS = `arn:aws:events:${PLACE}:event-bus/default`;
 
-/** An event that the bus received. */
 export interface ReceivedEvent {
   bus: string;
   type: string;
@@ -20,7 +19,6 @@ const MAX_BYTES = 256 * 1024;
 
 export async function startEventsServer({ access = () => true }: { access?: Access } = {}) {
   const received: ReceivedEvent[] = [];
-  /** The number of entries of each request. */
   const requests: number[] = [];
   const buses = new Set([DEFAULT_BUS]);
   const faults = {

@@ -7,7 +7,6 @@ import type { ReportService } from '../../shared/ports.ts';
 
 type Data = { data: JsonObject; envelope?: JsonObject };
 
-/** Answers each request with the result of `answer`. */
 export function pagedService(answer: (fields: JsonObject, number: number) => Data | Promise<Data>) {
   const requests: JsonObject[] = [];
   const signals: (AbortSignal | undefined)[] = [];

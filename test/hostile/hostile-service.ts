@@ -22,7 +22,6 @@ export interface Answer {
 
 export type Spoil = (answer: Answer) => void | Promise<void>;
 
-/** The facts of a request for the choice of a spoiler. */
 export interface Asked {
   action: string;
   fields: JsonObject;

@@ -6,7 +6,6 @@ import { COMPILE_CACHE } from '../fakes/compile-cache.ts';
 import { type HttpServer, startHttpServer } from '../fakes/http-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
-/** The maximum size of a response. */
 const MAX_BYTES = 32 * 2 ** 20;
 const MAX_PEAK_MB = 600;
 /** The function that reads a report has 1,769 MB of memory. Its runtime gives nine tenths of it to the heap. */

@@ -26,22 +26,18 @@ export interface Spoiler {
 
 const MEGABYTE = 2 ** 20;
 
-/** Sends a body as a plain response, with further `headers`. */
 const sends =
   (bodyOf: (answer: Answer) => string | Buffer, headers: Record<string, string> = {}, status = 200): Spoil =>
   (answer) => {
     answer.response.writeHead(status, headers).end(bodyOf(answer));
   };
 
-/** Sends the envelope changed. */
 const changed = (change: (envelope: JsonObject) => Json): Spoil =>
   sends(({ envelope }) => stringifyJson(change(envelope)));
 
-/** Sends the envelope with changed `data`. */
 const data = (change: (data: JsonObject) => Json): Spoil =>
   changed((envelope) => ({ ...envelope, data: change(isJsonObject(envelope.data) ? envelope.data : {}) }));
 
-/** Sends the envelope with a changed list of records. */
 const list = (change: (records: Json[]) => Json): Spoil =>
   data((all) =>
     Object.fromEntries(
@@ -79,7 +75,6 @@ async function flood({ response }: Answer, chunk: Buffer): Promise<void> {
   }
 }
 
-/** Spoilers that end in the same way. */
 function ending(
   ends: Spoiler['ends'],
   spoils: Record<string, Spoil>,
@@ -321,7 +316,6 @@ const dates = ['Mon, 01 Jan 1926 00:00:00 GMT', 'Fri, 01 Jan 2126 00:00:00 GMT',
   }),
 );
 
-/** Sends a changed `pageInfo`. */
 const pageInfo = (value: Json): Spoil => data((all) => ({ ...all, pageInfo: value }));
 
 const positions: Spoiler[] = (
@@ -355,5 +349,4 @@ export const endlessChain: Spoil = (answer) => {
   return changed(() => ({ code: 0, msg: 'success', data: next }))(answer);
 };
 
-/** Every spoiler. */
 export const spoilers: readonly Spoiler[] = [...byEnd, ...redirects, ...dates, ...positions];

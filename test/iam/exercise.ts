@@ -48,7 +48,6 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
   },
 ];
 
-/** A function, a permission of its role, and how often it was used. */
 export interface Usage extends Permission {
   name: string;
   calls: number;
@@ -145,7 +144,6 @@ async function inEmptyLake({ s3 }: Deployment, work: () => Promise<unknown>): Pr
 
 let fields = 0;
 
-/** Every record of every report gets one more field. */
 function addField(sample: Deployment['sample']): void {
   fields += 1;
   for (const { records } of Object.values(sample.brands))

@@ -199,7 +199,6 @@ function ownCalls(brand: string, database = 'brand_reports'): Call[] {
   ];
 }
 
-/** Everything that belongs to another brand. */
 function foreignCalls(brand: string): Call[] {
   const keys = [
     ...TABLES.map((table) => `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`),

@@ -70,7 +70,6 @@ export interface Permission {
   resource: string;
 }
 
-/** Every action and resource that the policies of a role allow, one by one. */
 export function permissionsOfRole(template: Template, role: string, values: Values): Permission[] {
   const statements = z.parse(z.array(statementSchema), statementsOfRole(template, role, values));
   return statements
@@ -80,7 +79,6 @@ export function permissionsOfRole(template: Template, role: string, values: Valu
     );
 }
 
-/** Whether the permission allows a call. */
 export function covers(permission: Permission, call: Permission): boolean {
   return (
     matches(permission.action.toLowerCase(), call.action.toLowerCase()) &&

@@ -14,7 +14,6 @@ export function parseTemplate(json: string): Template {
   return z.parse(templateSchema, JSON.parse(json));
 }
 
-/** The resources of a type, by their logical ids. */
 export function resourcesOf(
   template: Template,
   type: string,

@@ -28,7 +28,6 @@ const withIceberg = (lake: SampleLake, store: ObjectStore = lake.store): Lake =>
   ...lake.over(store),
   iceberg: createFolderIceberg(store, URL),
 });
-/** A run of the lake with its Iceberg tables. */
 const sync = (
   lake: SampleLake,
   { store, ...options }: Parameters<SampleLake['sync']>[0] & { store?: ObjectStore } = {},
@@ -71,7 +70,6 @@ async function expectProjected(lake: SampleLake): Promise<void> {
   expect(pathsIn(lake, current(lake))).toEqual(await pathsAt(lake));
 }
 
-/** A store that records the operations on Iceberg's objects. */
 function watched(store: ObjectStore, onPut = (_key: string) => {}) {
   const operations: string[] = [];
   const around = async <T>({ name, on }: Operation, act: () => Promise<T>) => {

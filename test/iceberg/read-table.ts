@@ -6,7 +6,6 @@ import type { MemoryStore } from '../fakes/memory-store.ts';
 
 export const URL = 'file:///lake';
 
-/** A file in an entry of a manifest. */
 export interface Entry {
   status: number;
   path: string;
@@ -108,7 +107,6 @@ function objectAt({ objects }: MemoryStore, address: string): Uint8Array {
   return found.body;
 }
 
-/** The records of an Avro file. */
 export function decode<T>(file: Uint8Array): T[] {
   let at = 0;
   const take = (length: number) => {

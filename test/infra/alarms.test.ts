@@ -18,7 +18,6 @@ describe('the table of alarms', () => {
   });
 });
 
-/** All kinds of alarms as a Markdown table. */
 function alarmsAsMarkdown(): string {
   const rows = ALARMS.map(
     ({ id, meaning, action }) => `| \`${id}\` | ${markdown(meaning)} | ${markdown(action)} |`,

@@ -237,7 +237,6 @@ const resourcesSchema = z.record(
   z.object({ Type: z.string(), Properties: z.optional(z.record(z.string(), z.unknown())) }),
 );
 
-/** The name of each resource that has one, with its type. */
 function explicitNames(resources: unknown): string[] {
   return Object.values(z.parse(resourcesSchema, resources)).flatMap(({ Type, Properties = {} }) => {
     const own = `${Type.split('::').at(-1)}Name`;
@@ -256,7 +255,6 @@ const policySchema = z.record(
   }),
 );
 
-/** The statements of the policies whose ids begin with a text. */
 function statementsOf(template: Template, id: string, type = 'AWS::IAM::Policy') {
   return Object.entries(z.parse(policySchema, template.findResources(type))).flatMap(([each, policy]) =>
     each.startsWith(id) ? policy.Properties.PolicyDocument.Statement : [],

@@ -3,7 +3,6 @@ import { ExecutionError, StateMachine } from 'aws-local-stepfunctions';
 import * as z from 'zod/mini';
 import { isJsonObject } from '../../shared/json.ts';
 
-/** Test doubles for AWS in an execution. */
 export interface Doubles {
   /** Replaces every function; the `name` of a thrown error is the error of the task. */
   invoke: (payload: unknown) => Promise<unknown>;

@@ -347,22 +347,6 @@ describe('Athena', () => {
   });
 });
 
-describe('a stack with another name', () => {
-  it('has its own names, so that it can share an account with other stacks', () => {
-    const staging = Template.fromStack(stackOf({ brands: { acme: ACME } }, { name: 'BrandReports-staging' }));
-    const named = (synthesised: Template) =>
-      [
-        ...JSON.stringify(synthesised.toJSON().Resources).matchAll(
-          /"(?:Function|StateMachine|Alarm|LogGroup)?Name":"([^"]+)"/g,
-        ),
-      ].flatMap(([, name = '']) => (/^(BrandReports|brand_reports|\/)/.test(name) ? [name] : []));
-    expect(named(staging)).toEqual(
-      expect.arrayContaining(['brand_reports_staging', 'BrandReports-staging-sync']),
-    );
-    expect(named(staging).filter((name) => named(both).includes(name))).toEqual([]);
-  });
-});
-
 describe('the secrets of the brands', () => {
   const reading = (synthesised: Template) =>
     ['Sync', 'Watch'].map((id) =>

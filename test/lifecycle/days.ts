@@ -21,7 +21,6 @@ const NAMES = [
   ...['transaction_type', 'line', 'note', 'amount', 'commission', '_rescued'],
 ];
 
-/** The fields of every version. */
 export const COLUMNS = NAMES.map(
   (name): Column => ({
     ...{ name, type: TYPES[name] ?? 'string' },

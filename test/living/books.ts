@@ -25,7 +25,6 @@ export interface Reading {
   atMs: number;
 }
 
-/** The sums of the records that have one key, currency and publisher. */
 interface Shown {
   orderId: string | undefined;
   product: string | undefined;

@@ -76,7 +76,6 @@ export interface Judge {
   readonly moments: { atMs: number; versions: ReadonlyMap<string, number> }[];
   /** Every record that the service showed to a reading, by table. */
   readonly everShown: Map<string, Map<string, JsonObject>>;
-  /** The columns of a table, as they were after the last run. */
   columnsOf(report: ReportDefinition): Promise<Column[]>;
   /** Judges the lake after a run. @param run when it began and ended (ms), and whether it reported itself as complete */
   look(run: { startMs: number; endMs: number; isComplete: boolean }): Promise<void>;

@@ -56,7 +56,6 @@ export interface LivedLife {
   close(): Promise<void>;
 }
 
-/** The hardships of a pipeline. */
 export const hardships = [
   'a dead week',
   'deaths',

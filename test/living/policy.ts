@@ -54,7 +54,6 @@ export function mayChange(records: readonly JsonObject[], table: HeldTable): boo
   return final !== undefined && records.some((record) => !final.states.includes(String(record[final.field])));
 }
 
-/** A reading of a day. */
 export interface Reading {
   atMs: number;
   /** Whether it closed the day. */

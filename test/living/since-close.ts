@@ -4,7 +4,6 @@
  */
 import { type Entry, entryKey } from './books.ts';
 
-/** The entries of each day, by table and day. */
 export type EntriesByDay = ReadonlyMap<string, readonly Entry[]>;
 
 /**

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -16,7 +15,6 @@ import {
   afterReading,
   outcomeOf,
 } from '../../shared/planning/transitions.ts';
-import { statesPage } from '../../bench/reference/states.ts';
 import { runs } from '../fixtures/property-runs.ts';
 
 const states = Object.keys(STATES) as State[];
@@ -78,10 +76,6 @@ describe('the table of states', () => {
         expect(outcomeOf('settled', 'fewer', set)).toMatchObject({ to: 'settled', keeps: true });
       }),
     );
-  });
-
-  it('is written into the docs: npm run reference', () => {
-    expect(readFileSync('docs/reference/states.md', 'utf8')).toBe(statesPage());
   });
 });
 

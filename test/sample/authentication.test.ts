@@ -1,38 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { textOf } from '../../sample/actions/select.ts';
 import { digestOf } from '../../sample/authenticate.ts';
 import type { SampleService } from '../../sample/server.ts';
-import { parseJson, stringifyJson } from '../../shared/json.ts';
-import { call, closeServices, objectOf, queryOf, startAcme } from './call.ts';
+import { stringifyJson } from '../../shared/json.ts';
+import { call, closeServices, startAcme } from './call.ts';
 
 afterAll(closeServices);
 
-const vector = objectOf(
-  parseJson(readFileSync(new URL('../fixtures/signature-vector.json', import.meta.url), 'utf8')),
-);
 const action = 'report/order_list';
 
 let service: SampleService;
 beforeAll(async () => {
   service = await startAcme();
-});
-
-describe('the digest', () => {
-  it('matches the published example', () => {
-    const { token, action: example, utcDate, secret, digest } = vector;
-    const [a = '', b = '', c = '', d = ''] = [token, example, utcDate, secret].map(textOf);
-    expect(digestOf(a, b, c, d)).toBe(digest);
-  });
-});
-
-describe('routing', () => {
-  const routing = { bid: '1001', token: 'a-token', action, version: '1.0' };
-
-  it('returns 404 with an empty body for a path without a brand', async () => {
-    const response = await fetch(`${service.url}/api/nobody?${queryOf(routing)}`);
-    expect([response.status, await response.text()]).toEqual([404, '']);
-  });
 });
 
 describe('authentication', () => {

@@ -76,27 +76,6 @@ describe('the calendar', () => {
     expect(rows.map((row) => row.split('</div>')[0]?.match(/<i[ >]/g)?.length)).toEqual([30, 31, 30]);
   });
 
-  it('shows on hover the rows, the last reading in the brand’s time zone, and the next due time', () => {
-    const table = madeTable('order_list', { '2026-11-10': 'failed' });
-    const [settled, complete, failed] = ['2026-09-10', '2026-11-09', '2026-11-10'].map((dt) =>
-      titles(drawn([table])).find((title) => title.startsWith(`orders ${dt}`)),
-    );
-    expect(settled).toBe(
-      'orders 2026-09-10\nsettled: complete, and can change no more\n1,234 rows\nlast read 2026-09-11 02:02',
-    );
-    expect(complete).toMatch(/\nlast read 2026-11-10 01:02\nnext due 2026-11-20 11:00$/);
-    expect(failed).toMatch(/\nfailing since 2026-11-19 01:00: no_list\nnext due 2026-11-20 11:00$/);
-  });
-
-  it('shows that the next run reads a day that is already due', () => {
-    const later = addDays(TODAY, 1);
-    const table = madeTable('order_list', { '2026-11-10': 'failed', '2026-11-15': 'missing' });
-    const options = { settings: settingsOf('acme'), nowMs: Date.parse(`${later}T00:00:00Z`) };
-    const { markup } = calendarPage([table], './lake', { ...options, controls: onCommandLine });
-    const due = titles(markup).filter((title) => title.endsWith('\nnext due at the next run'));
-    expect(due).toHaveLength(table.days.filter(({ state }) => state !== 'settled').length);
-  });
-
   it('describes each row in text for screen readers', () => {
     const markup = drawn([madeTable('order_list', everyState)]);
     expect(markup).toContain(

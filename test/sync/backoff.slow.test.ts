@@ -3,18 +3,9 @@ import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { isJsonObject } from '../../shared/json.ts';
 import { ledgerKey, progressKey } from '../../shared/lake/paths.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import {
-  coverageOf,
-  errorOf,
-  ledgerEntry,
-  outcomesOf,
-  requestsOf,
-  rewriteDocument,
-  wrongReports,
-} from './lake-contents.ts';
+import { coverageOf, errorOf, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
 import { BRAND, NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
 
-const BAD = '2026-03-08';
 const TODAY = '2026-03-10';
 const REPORT = 'transaction_list';
 
@@ -31,57 +22,6 @@ async function begin(startDate = '2026-03-07'): Promise<void> {
     reports: [REPORT],
   });
 }
-
-const asksFor =
-  (day: string) =>
-  ({ fields }: { fields: Record<string, unknown> }) =>
-    fields.start_date === day.replaceAll('-', '');
-
-describe('a day whose last page stays broken for a day', () => {
-  it('costs few requests, waits between its tries, and is right as soon as the page is', async () => {
-    await begin();
-    const pages = Math.ceil(
-      lake.brand.records[REPORT].filter(({ at }) => new Date(at).toISOString().startsWith(BAD)).length / 2,
-    );
-    expect(pages).toBeGreaterThan(5);
-    const mend = lake.service.addFault({
-      on: { when: (call) => asksFor(BAD)(call) && pagesRequested() >= pages - 1 },
-      fault: { kind: 'html' },
-    });
-    const pagesRequested = () => requestsOf(lake, REPORT, (fields) => asksFor(BAD)({ fields })).length;
-    const outcomes = [];
-    for (let hour = 0; hour < 24; hour += 1) {
-      outcomes.push(outcomesOf(await lake.sync(), REPORT)[BAD]);
-      lake.nowMs += HOUR_MS;
-    }
-    expect(outcomes[0]).toBe('failed');
-    expect(outcomes.filter((outcome) => outcome === 'waiting').length).toBeGreaterThan(12);
-    // Every try requests the last good page and the broken page again; a late try begins again from the first page.
-    expect(pagesRequested()).toBeLessThan(4 * pages);
-    mend();
-    lake.nowMs += 24 * HOUR_MS;
-    expect(outcomesOf(await lake.sync(), REPORT)[BAD]).toBe('published');
-    expect(await wrongReports(lake, '2026-03-12', [REPORT])).toEqual({});
-  });
-
-  it('is tried at once if a range includes it or the settings change', async () => {
-    await begin();
-    const mend = lake.service.addFault({ on: { when: asksFor(BAD) }, fault: { kind: 'html' } });
-    for (let run = 0; run < 4; run += 1) {
-      await lake.sync({ scope: { from: BAD, to: BAD, reports: [REPORT] } });
-      lake.nowMs += MINUTE_MS;
-    }
-    mend();
-    const waiting = await lake.sync();
-    expect(outcomesOf(waiting, REPORT)[BAD]).toBe('waiting');
-    expect(waiting.status).toBe('incomplete');
-    expect(errorOf(waiting, REPORT)).toBeUndefined();
-    const other = { reports: { [REPORT]: { filters: { order_status: 'paid' } } } };
-    expect(outcomesOf(await lake.sync({ brandSettings: other }), REPORT)[BAD]).toBe('published');
-    await lake.sync({ scope: { from: BAD, to: BAD, reports: [REPORT] } });
-    expect((await ledgerEntry(lake, REPORT, BAD)).failure).toBeUndefined();
-  });
-});
 
 describe('a damaged ledger of an old month', () => {
   it('fails only its month: the days of other months are read, and coverage follows', async () => {

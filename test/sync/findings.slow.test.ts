@@ -6,7 +6,7 @@ import { ledgerKey } from '../../shared/lake/paths.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { coverageOf, ledgerEntry, publishedDays, rewriteDocument, wrongReports } from './lake-contents.ts';
-import { BRAND, type SampleLake, type SyncOptions, sampleLake, syncUntilComplete } from './sample-lake.ts';
+import { BRAND, type SampleLake, type SyncOptions, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const [BEFORE, DAY, AFTER, TODAY] = ['2026-03-09', '2026-03-10', '2026-03-11', '2026-03-12'];
@@ -288,42 +288,6 @@ describe('an empty day', () => {
       expect((await coverageOf(lake, report))[DAY]).toMatchObject({ rows: 0n, state: 'complete' });
     },
   );
-
-  it('that had records is published as empty and reported', async () => {
-    const lake = sample.emptyLake();
-    await run(lake, ['order_list']);
-    const { rows } = (await committed(lake, 'order_list', AFTER)) ?? {};
-    change(lake, 'order_list', AFTER, () => []);
-    lake.nowMs += HOUR_MS;
-    expect((await run(lake, ['order_list'])).findings).toEqual([
-      `order_list ${AFTER} no records left: ${rows} rows before`,
-    ]);
-    expect(await findingsOf(lake, 'order_list')).toEqual({ [AFTER]: `emptied (${rows} rows before)` });
-    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
-  });
-});
-
-describe('a day far from its weekday', () => {
-  it('is reported once, when it is first complete', async () => {
-    const lake = await sampleLake({
-      now: '2026-03-12T16:00:00Z',
-      startDate: '2026-02-01',
-      clicksPerDay: 60,
-    });
-    for (const [index, day] of ['2026-02-11', '2026-02-18', '2026-02-25', '2026-03-04'].entries())
-      change(lake, 'clicks_list', day, (held) => held.slice(0, 36 - index));
-    change(lake, 'clicks_list', '2026-02-04', (held) => held.slice(0, 36));
-    change(lake, 'clicks_list', AFTER, (held) => held.slice(0, 5));
-    const { findings } = await run(lake, ['clicks_list']);
-    expect(findings.filter((text) => text.includes(AFTER))).toEqual([
-      `clicks_list ${AFTER} unusual number of rows for the weekday: 5 rows, usual are about 35`,
-    ]);
-    expect((await findingsOf(lake, 'clicks_list'))[AFTER]).toBe('unusual_rows (5 rows, usual are about 35)');
-    lake.nowMs += 24 * HOUR_MS;
-    const { findings: again } = await run(lake, ['clicks_list']);
-    expect(again.filter((text) => text.includes(AFTER))).toEqual([]);
-    await lake.close();
-  });
 });
 
 describe('the checks of a day', () => {

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest } from '../../shared/ports.ts';
 import { BRANDS_AT_ONCE } from '../../shared/run/turns.ts';
-import { NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
+import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const BRANDS = Array.from({ length: 80 }, (_, number) => `brand-${number}`);
-const [FIRST_BRAND] = BRANDS;
 const DAYS = 4;
 /** The first requests of a run, sent one at a time: for the service's time, and how it treats the end of a range. */
 const PROBES = 5;
@@ -65,33 +64,5 @@ describe('a run of many brands', () => {
     expect(status).toBe('complete');
     expect(reports.map(({ days }) => days.length)).toEqual(BRANDS.map(() => DAYS));
     expect(mostWaiting).toBe(BRANDS_AT_ONCE);
-  });
-
-  it('reads the days after a slow day as soon as other brands are done', async () => {
-    const another = Promise.withResolvers<void>();
-    const { status } = await syncAll(async (brand, nth) => {
-      if (brand !== FIRST_BRAND) return;
-      if (nth === 1) await another.promise;
-      if (nth === 2) another.resolve();
-    });
-    expect(status).toBe('complete');
-  }, 20_000);
-
-  it('with little time leaves brands to the next run, which begins with them', async () => {
-    lake = await sampleLake({ now: '2026-03-10T15:00:00Z', startDate: range.from });
-    const send: SendRequest = async (_request, { onHeaders }) => {
-      onHeaders({});
-      return { status: 200, headers: {}, body: NO_RECORDS };
-    };
-    const leftByRun = async () => {
-      const scope = { brands: BRANDS, reports: ['amazon_attribution_report'] };
-      const { status, reports } = await lake.sync({ commonSettings, scope, send, deadline: NO_TIME });
-      expect([status, reports.length]).toEqual(['incomplete', BRANDS.length]);
-      return reports.flatMap(({ brand, days }) => (days.length === 0 ? [brand] : []));
-    };
-    const [first, second] = [await leftByRun(), await leftByRun()];
-    expect(first).toHaveLength(BRANDS.length - BRANDS_AT_ONCE);
-    expect(second).toHaveLength(first.length);
-    expect(second.filter((brand) => first.includes(brand))).toEqual([]);
   });
 });

@@ -7,12 +7,11 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import { storeAround } from '../fakes/lake-around.ts';
 import { outcomesOf, wrongReports } from './lake-contents.ts';
-import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
+import { type SampleLake, ZONE, sampleLake } from './sample-lake.ts';
 
 const TODAY = '2026-03-10';
 const YESTERDAY = '2026-03-09';
 const FIRST = '2026-03-05';
-const SECOND_MS = 1000;
 const CLICKS: ReportName[] = ['clicks_list', 'clicks_detail'];
 
 let sample: SampleLake;
@@ -146,59 +145,4 @@ it('clicks are looked up even if the service no longer returns their days', asyn
   expect(ofClicks.sort()).toEqual(['failed', 'failed', 'failed', 'failed', 'failed', 'pending']);
   const ofDetails = Object.values(outcomesOf(outcome, 'clicks_detail'));
   expect(ofDetails).toEqual(ofClicks.map(() => 'published'));
-});
-
-describe('a day that failed twice', () => {
-  const FAILING = '2026-03-07';
-  const ORDERS: ReportName[] = ['order_list', 'transaction_list'];
-  const EARLIER = '2026-02-20';
-
-  /** A lake that has no transactions, and all orders except the orders of one day, which has failed twice. */
-  async function failedTwice() {
-    const lake = sample.emptyLake();
-    const mend = sample.service.addFault({
-      on: { action: 'report/order_list', when: ({ fields }) => isFailing(fields) },
-      fault: { kind: 'code', code: 1003, msg: 'no such day' },
-    });
-    const sync = async (options: SyncOptions) => {
-      const { seen, log } = steps();
-      const send: SendRequest = async (request, limits) => {
-        lake.nowMs += SECOND_MS;
-        return sendRequest(request, limits);
-      };
-      const commonSettings = { pagesInFlight: 1 };
-      const brandSettings = { startDate: EARLIER };
-      await lake.sync({ scope: { reports: ORDERS }, commonSettings, brandSettings, log, send, ...options });
-      lake.nowMs += HOUR_MS;
-      return seen.filter((step) => step.startsWith('claimed'));
-    };
-    await sync({ scope: { reports: ['order_list'] } });
-    await sync({ scope: { reports: ['order_list'], from: FAILING, to: FAILING } });
-    lake.nowMs += 8 * HOUR_MS;
-    return { lake, mend, sync };
-  }
-
-  /** The range before this day ends with a request for its first instant. */
-  const isFailing = ({ start_time: from, end_time: to }: Record<string, unknown>) =>
-    String(from) === String(startOfDay(FAILING, ZONE) / 1000) && String(to) !== String(from);
-
-  it('is read after the days of all reports', async () => {
-    const { mend, sync } = await failedTwice();
-    const claimed = await sync({});
-    expect(claimed).toContain(`claimed transaction_list ${EARLIER}`);
-    expect(claimed.at(-1)).toBe(`claimed order_list ${FAILING}`);
-    mend();
-  });
-
-  it('is tried before other days that can wait, if runs with little time have read some since', async () => {
-    const { lake, mend, sync } = await failedTwice();
-    const claimed: string[] = [];
-    for (let run = 0; run < 3; run += 1) {
-      const softMs = lake.nowMs + 16 * SECOND_MS;
-      claimed.push(...(await sync({ deadline: { softMs, hardMs: Number.POSITIVE_INFINITY } })));
-    }
-    expect(claimed).toContain(`claimed order_list ${FAILING}`);
-    expect(claimed).not.toContain(`claimed transaction_list ${EARLIER}`);
-    mend();
-  });
 });

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ReportName, recordsOfDay } from '../../sample/brand.ts';
-import { HOUR_MS, MINUTE_MS, dayOf } from '../../shared/days.ts';
-import { type JsonObject, stringifyJson } from '../../shared/json.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Clock, CredentialSource } from '../../shared/ports.ts';
-import { ledgerEntries, ledgerEntry, wrongReports } from './lake-contents.ts';
-import { CREDENTIALS, REPORTS, type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
+import { ledgerEntries, wrongReports } from './lake-contents.ts';
+import { CREDENTIALS, REPORTS, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 
 const TODAY = '2026-03-10';
 const WRONG = { ...CREDENTIALS, secret: 'not-the-secret' };
@@ -132,52 +130,6 @@ describe('a service that requests a long pause', () => {
     expect(await wrongReports(lake, TODAY)).toEqual({});
   });
 
-  const YESTERDAY = '2026-03-09';
-  const clicks = () => recordsOfDay(lake.brand, 'clicks_list', YESTERDAY);
-  /** Nine hourly runs with little time, in which one request always gets the fault. @returns ends the fault, and runs twice more */
-  async function nineRuns(report: ReportName, isAsked: (fields: JsonObject) => boolean) {
-    const mend = lake.service.addFault({
-      on: { action: `report/${report}`, when: ({ fields }) => isAsked(fields) },
-      fault: overloaded,
-    });
-    const runHourly = async (runs: number) => {
-      for (let run = 0; run < runs; run += 1) {
-        const startMs = lake.service.now().getTime();
-        await sync(littleTime());
-        lake.nowMs += startMs + HOUR_MS - lake.service.now().getTime();
-      }
-    };
-    await runHourly(9);
-    expect(Object.keys(await wrongReports(lake, TODAY))).toEqual([report]);
-    return async () => {
-      mend();
-      // A refused lookup waits for up to a day.
-      lake.nowMs += 12 * HOUR_MS;
-      await runHourly(2);
-      expect(await wrongReports(lake, dayOf(lake.nowMs, ZONE))).toEqual({});
-    };
-  }
-
-  it('for one page of yesterday fails only that day, and runs with little time bring the other days', async () => {
-    const report = 'transaction_list';
-    const mended = await nineRuns(report, ({ start_date: date }) => date === YESTERDAY.replaceAll('-', ''));
-    const entries = await ledgerEntries(lake, report);
-    expect(entries.filter(([, { committed }]) => !committed).map(([day]) => day)).toEqual([YESTERDAY]);
-    const { failure } = await ledgerEntry(lake, report, YESTERDAY);
-    expect(failure).toMatchObject({ kind: 'transient', code: 'http_503' });
-    expect(failure?.times).toBeLessThan(9);
-    await mended();
-  });
-
-  it('for one click of yesterday has its day published without the click, which is requested again', async () => {
-    const mended = await nineRuns('clicks_detail', ({ id = null }) => stringifyJson(id) === clicks()[2]?.id);
-    const entries = await ledgerEntries(lake, 'clicks_detail');
-    expect(entries.filter(([, { committed }]) => !committed)).toEqual([]);
-    const { committed } = await ledgerEntry(lake, 'clicks_detail', YESTERDAY);
-    expect(committed?.refusedLookups).toMatchObject({ count: 1, retryAt: expect.any(String) });
-    await mended();
-  });
-
   it('is not requested for day after day: a run with little time claims only the days in flight', async () => {
     lake.service.addFault({ on: {}, fault: overloaded });
     const { clock } = machine();
@@ -192,14 +144,5 @@ describe('a service that requests a long pause', () => {
     expect(days.length).toBeGreaterThan(500);
     expect(days.filter((day) => day.outcome === 'failed').length).toBeLessThanOrEqual(1);
     expect(claims.length).toBeLessThan(60);
-  });
-
-  it('makes a run without a time limit wait', async () => {
-    const startMs = lake.nowMs;
-    lake.service.addFault({ on: { nth: 12 }, fault: overloaded });
-    // One day at a time: the pause passes at once, and would make the `Date` of a request in flight old.
-    expect((await sync({ commonSettings: { pagesInFlight: 1 } })).status).toBe('complete');
-    expect(lake.service.now().getTime() - startMs).toBeGreaterThanOrEqual(14 * MINUTE_MS);
-    expect(await wrongReports(lake, TODAY)).toEqual({});
   });
 });

@@ -1,15 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { BrandReportsError } from '../../shared/errors.ts';
 import type { ReportOutcome } from '../../shared/outcome.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
 import type { Fault } from '../../sample/faults.ts';
-import {
-  type SampleLake,
-  type SampleLakeOptions,
-  type SyncOptions,
-  blindRegistry,
-  sampleLake,
-} from './sample-lake.ts';
+import { type SampleLake, type SampleLakeOptions, type SyncOptions, sampleLake } from './sample-lake.ts';
 
 let lake: SampleLake;
 
@@ -47,34 +39,5 @@ describe('the count of requests', () => {
       { report: 'order_list', requests: requests + 2, retries: 2, throttles },
       { report: 'transaction_list', retries: 0, throttles: 0 },
     ]);
-  });
-});
-
-describe('a store that breaks down while a day is read', () => {
-  it('does not change the outcome of the other days', async () => {
-    await begin({ startDate: '2026-03-01', reports: ['order_list'] });
-    const { store, catalog } = lake;
-    let writes = 0;
-    const isBroken = (key: string) => key.includes('dt=2026-03-01/') && key.endsWith('progress.json');
-    const unavailable = new BrandReportsError('transient', 'aws_unavailable', 'Run again later.');
-    const breaking: ObjectStore = {
-      ...store,
-      get: async (key) => {
-        if (isBroken(key) && writes > 1) throw unavailable;
-        return store.get(key);
-      },
-      put: async (key, body, precondition) => {
-        if (isBroken(key)) writes += 1;
-        if (isBroken(key) && writes > 1) throw unavailable;
-        return store.put(key, body, precondition);
-      },
-    };
-    const { status, days, error } = await sync('order_list', {
-      lake: { store: breaking, catalog, runs: blindRegistry },
-    });
-    expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'aws_unavailable' });
-    expect(days.map(({ dt, outcome }) => `${dt} ${outcome}`)).toEqual(
-      expect.arrayContaining(['2026-03-03 published', '2026-03-02 published']),
-    );
   });
 });

@@ -33,7 +33,6 @@ async function upload(store: ObjectStore, bytes: number): Promise<void> {
   await object.finish();
 }
 
-/** All requests to S3. */
 const CALLS: readonly (readonly [string, (store: ObjectStore) => Promise<unknown>])[] = [
   ['a read', (store) => store.get('ledger/a')],
   ['a read of a part', (store) => store.range('ledger/a', 0, 1)],

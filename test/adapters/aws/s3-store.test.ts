@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { leaseOnlyRuns, openS3Store } from '../../../shared/adapters/aws/s3-store.ts';
@@ -195,11 +194,5 @@ describe('S3', () => {
   it('reports no run as dead', async () => {
     await (await leaseOnlyRuns.register('r1'))();
     expect(await leaseOnlyRuns.isDead('r1')).toBe(false);
-  });
-
-  it('is replaced by a double that decodes streams', async () => {
-    const Body = Readable.from([Buffer.from('ab'), Buffer.from('cde')]);
-    await server.client.send(new PutObjectCommand({ Bucket: 'lake', Key: 'k', Body, ContentLength: 5 }));
-    expect(server.objects.get('k')?.body.toString()).toBe('abcde');
   });
 });

@@ -47,7 +47,6 @@ afterEach(() => {
   return folder.remove();
 });
 
-/** Creates a file that is 40 days old. */
 function old(path: string, text = 'precious'): string {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
@@ -55,7 +54,6 @@ function old(path: string, text = 'precious'): string {
   return path;
 }
 
-/** Everything in the documents: folders, and files with their contents. */
 function contents(): string[] {
   const found = readdirSync(docs, { recursive: true, withFileTypes: true });
   return found

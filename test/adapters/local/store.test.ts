@@ -169,7 +169,6 @@ describe('a lake folder', () => {
   });
 });
 
-/** Changes the current version. */
 async function changeOf(store: ObjectStore, key: string): Promise<PutOutcome> {
   const { etag = '' } = (await store.get(key)) ?? {};
   return store.put(key, Buffer.from('changed'), { ifMatch: etag });

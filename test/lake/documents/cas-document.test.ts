@@ -36,7 +36,6 @@ function parse(stored: Json | undefined): Notes {
   return { notes, recentWrites: recent };
 }
 
-/** The document as one process sees it. */
 function open(
   store: ObjectStore,
   pause: (round: number) => Promise<void> = async () => {},

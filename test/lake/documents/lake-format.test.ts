@@ -23,7 +23,6 @@ function contents({ objects }: Awaited<ReturnType<typeof lakeWith>>) {
   return Object.fromEntries([...objects].map(([key, { body }]) => [key, Buffer.from(body).toString()]));
 }
 
-/** All operations that a program can run on a store. */
 const operations: Record<string, (store: ObjectStore) => Promise<unknown>> = {
   get: (store) => store.get(LEDGER),
   range: (store) => store.range(LEDGER, 0, 1),

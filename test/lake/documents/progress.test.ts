@@ -22,7 +22,6 @@ const queries = [
   { role: 'exclude', fields: { start_time: 86_400, end_time: 86_400 } },
 ] as const;
 
-/** A part after its first page. */
 const part: SlicePart = {
   ...queries[0],
   cursor: '2',

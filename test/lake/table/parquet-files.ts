@@ -30,7 +30,6 @@ export const types: readonly ColumnType[] = [
   'decimal(1,0)',
 ];
 
-/** Keeps each write separately. */
 export class CollectingWriter implements ObjectWriter {
   readonly writes: Uint8Array[] = [];
   ended: 'finished' | 'aborted' | undefined;

@@ -27,7 +27,6 @@ export function typedRows(
   return rows;
 }
 
-/** The value of a code of the column. */
 export function valueAt(column: CodedColumn, code: number): Value | undefined {
   if (!('texts' in column)) return valueOfCode(column, code);
   const { texts } = column;
