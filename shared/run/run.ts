@@ -121,7 +121,9 @@ function lastRunOf(options: RunOptions): (brand: string) => Promise<string | und
   const documents = createLakeDocuments({ store: options.lake.store, ...options });
   return async (brand) => {
     const [report] = selectReports(options, brand);
-    return report && (await documents.reportState(report.name, brand).cached()).lastRun?.at;
+    // A state that cannot be read fails the brand in its turn.
+    const state = report && (await documents.reportState(report.name, brand).cached().catch(rethrowBugs));
+    return state && 'lastRun' in state ? state.lastRun?.at : undefined;
   };
 }
 

@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { fullJitterMs } from '../../backoff.ts';
 import { mapConcurrent } from '../../concurrency.ts';
-import { configError } from '../../errors.ts';
+import { asBrandReportsError, configError } from '../../errors.ts';
 import { type Json, isJsonObject } from '../../json.ts';
 import type { Log } from '../../log-events.ts';
 import type { Clock, ObjectStore } from '../../ports.ts';
@@ -184,8 +184,9 @@ export class StoredSettings {
   async assertMayReplace(brands: LakeSettings['brands'], adoption = COMMAND_LINE): Promise<void> {
     if (adoption.by === 'functions') return;
     const found = await mapConcurrent(Object.entries(brands), CONCURRENCY, async ([brand, given]) => {
-      const { current } = await this.#document(brand).cached();
-      const old = isLeft(current, adoption) ? await this.of(brand) : undefined;
+      // If the store gives no answer now, the brand itself fails; what functions maintain stays in any case.
+      const known = await this.#document(brand).cached().catch(unlessTransient);
+      const old = known && isLeft(known.current, adoption) ? await this.of(brand) : undefined;
       return changesOfMeaning(old ?? given, given).map((of) => `\n- ${brand} ${of.report}: ${of.change}`);
     });
     if (found.flat().length === 0) return;
@@ -205,6 +206,10 @@ export class StoredSettings {
     this.#documents.set(brand, found);
     return found;
   }
+}
+
+function unlessTransient(thrown: unknown): undefined {
+  if (asBrandReportsError(thrown).kind !== 'transient') throw thrown;
 }
 
 function isLeft(current: Stored['current'], { by, isAsked }: Adoption): boolean {
