@@ -3,7 +3,7 @@
  * limit, one server clock, one recovery from a refusal) for all its reports, which `sync.ts` reads.
  */
 import { mapConcurrent } from '../concurrency.ts';
-import { configError, redactedFailure, stackOf } from '../errors.ts';
+import { configError, redactedFailure, rethrowBugs, stackOf } from '../errors.ts';
 import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type RateShare, createRateShare } from './rate-share.ts';
