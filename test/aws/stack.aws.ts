@@ -281,8 +281,8 @@ describe('afterwards, for an analyst', () => {
     const expected = Object.values(sample.brands).flatMap((brand) =>
       daysOf(brand.name).flatMap((dt) => {
         const records = recordsOfDay(brand, 'amazon_attribution_report', dt);
-        // Each view ends with the day as a date.
-        return attributed(records).map((rest) => [brand.name, dt, ...rest, dt].join(' '));
+        // Each view ends with its unknown amounts and the day as a date.
+        return attributed(records).map((rest) => [brand.name, dt, ...rest, 0, dt].join(' '));
       }),
     );
     const found = rowsOf(views, 'attribution_daily').map((row) => Object.values(row).join(' '));
@@ -467,10 +467,12 @@ describe('policies', () => {
   ])('let %s read %j, and not %j', async (role, allowed, denied) => {
     const { s3, glue, secrets } = await aws.assume(role);
     const { objects } = await held();
-    const read = (start: string) => () => {
+    const read = (start: string) => async () => {
       const Key = [...objects.keys()].find((key) => key.startsWith(start));
       if (Key === undefined) throw new Error(`no object begins with ${start}`);
-      return s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      // A body that is not read is aborted when the client is destroyed.
+      await Body?.transformToByteArray();
     };
     const ways: Record<string, () => Promise<unknown>> = {
       'orders acme': read('snapshots/orders/brand=acme/'),
