@@ -1,4 +1,5 @@
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
+import type { SettingsNote } from '../shared/lake/documents/brand-settings.ts';
 import { hasRows } from '../shared/lake/documents/ledger.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
@@ -8,6 +9,11 @@ import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
 
 const MAX_NOTES = 8;
+
+/** @param file the settings file, if the command has one: what differs from the lake is then told */
+export function settingsNotes(notes: readonly SettingsNote[], file: string | undefined): string[] {
+  return file === undefined ? [] : notes.map(({ text }) => oneLine(`note: ${text}`));
+}
 
 /**
  * @param roles their settings replace the settings of the last run

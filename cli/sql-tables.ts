@@ -42,7 +42,7 @@ import { freshness } from '../shared/catalog/freshness.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import { tableRoles, viewOver } from '../shared/catalog/view-roles.ts';
-import { gapNotes } from './role-notes.ts';
+import { gapNotes, settingsNotes } from './role-notes.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import {
@@ -242,7 +242,7 @@ export async function createRelations(
   const isShown = wanted === all ? () => true : isNamed;
   if (!asClosed)
     for (const line of [
-      ...(lake.settingsFile === undefined ? [] : notes.map(({ text }) => oneLine(`note: ${text}`))),
+      ...settingsNotes(notes, lake.settingsFile),
       ...gapNotes(ledgers, reports, roles, isShown),
     ])
       (lake.onGap ?? note)(line);

@@ -32,6 +32,7 @@ import {
   isNumeric,
   rowsByCode,
   textsByCode,
+  textsOfCode,
 } from './column-facts.ts';
 
 /** The sums of a day by currency, as texts with all their places, and the fields that were summed. */
@@ -134,7 +135,7 @@ export class Amounts {
       if (this.#ofRoles.has(key)) amounts.set(key, read);
       if ('units' in read || !read.values.includes(null)) continue;
       const counts = rowsByCode(rows, coded, countOf(coded));
-      const exampleOf = (code: number) => textsByCode(coded, place.column.type)[code]?.[0];
+      const exampleOf = (code: number) => textsOfCode(coded, code, place.column.type)[0];
       for (const [code, value] of read.values.entries())
         if (value === null) this.#note(key, counts[code] ?? 0, () => exampleOf(code));
     }

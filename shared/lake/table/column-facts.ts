@@ -184,16 +184,17 @@ export function isNumeric(type: ColumnType): boolean {
 /** The shortest text of a code's value, of which a long text is only a part; `undefined` for NULL. */
 function wordOf(column: CodedColumn, code: number, type: ColumnType): string | undefined {
   if (type === 'string') return beginningOfCode(column, code, 4 * MAX_WORD_LENGTH + 1);
-  const value = valueOfCode(column, code);
-  return value === undefined ? undefined : typeSpec(type).texts(value).at(-1);
+  return textsOfCode(column, code, type).at(-1);
 }
 
 /** By code: all texts that mean its value; an empty list for NULL. */
 export function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
-  return Array.from({ length: countOf(column) }, (_, code) => {
-    const value = valueOfCode(column, code);
-    return value === undefined ? [] : typeSpec(type).texts(value);
-  });
+  return Array.from({ length: countOf(column) }, (_, code) => textsOfCode(column, code, type));
+}
+
+export function textsOfCode(column: CodedColumn, code: number, type: ColumnType): readonly string[] {
+  const value = valueOfCode(column, code);
+  return value === undefined ? [] : typeSpec(type).texts(value);
 }
 
 /** Reads a row's value; rows with the same code share the value. */

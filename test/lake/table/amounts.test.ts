@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Column } from '../../../shared/column-types.ts';
-import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
 import { Amounts } from '../../../shared/lake/table/amounts.ts';
 import type { RoleFields } from '../../../shared/roles/index.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
+import { counted } from './count-groups.ts';
 
 const text = (name: string): Column => ({ name, type: 'string', field: name });
 const money = (name: string): Column => ({ name, type: 'decimal(38,9)', field: name });
@@ -17,20 +17,12 @@ const columns = [
 ];
 const NANO = 1_000_000_000n;
 
-/** Counts rows as several row groups. */
 function factsOf(
   groups: readonly (readonly Row[])[],
   fields: RoleFields = {},
   of: readonly Column[] = columns,
 ): Amounts {
-  const facts = new Amounts(of, fields);
-  for (const rows of groups) {
-    const coded = new CodedRows();
-    for (const row of rows) coded.append(row);
-    const passed = [...facts.count(rows.length, coded.columns())];
-    expect(passed.map(([name]) => name)).toEqual([...coded.columns().keys()]);
-  }
-  return facts;
+  return counted(new Amounts(of, fields), groups);
 }
 
 describe('totals', () => {

@@ -4,6 +4,7 @@ import type { Column } from '../../../shared/column-types.ts';
 import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
 import { ColumnFacts } from '../../../shared/lake/table/column-facts.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
+import { counted } from './count-groups.ts';
 
 const columns: Column[] = [
   { name: 'status', type: 'string' },
@@ -13,16 +14,8 @@ const columns: Column[] = [
   { name: 'made', type: 'timestamp' },
 ];
 
-/** Counts rows as several row groups. */
 function factsOf(groups: readonly (readonly Row[])[]): ColumnFacts {
-  const facts = new ColumnFacts(columns);
-  for (const rows of groups) {
-    const coded = new CodedRows();
-    for (const row of rows) coded.append(row);
-    const passed = [...facts.count(rows.length, coded.columns())];
-    expect(passed.map(([name]) => name)).toEqual([...coded.columns().keys()]);
-  }
-  return facts;
+  return counted(new ColumnFacts(columns), groups);
 }
 
 describe('sums of numeric columns', () => {
