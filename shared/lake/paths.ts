@@ -93,6 +93,11 @@ export function monthPartition(brand: string, report: string, month?: string): P
   return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
 
+/** `orders_before`: what the records of closed days were before later readings changed them. */
+export function beforeTable(table: string): string {
+  return `${table}_before`;
+}
+
 /** `orders_closed`: the days of closed months, as they were when their month was closed. */
 export function closedTable(table: string): string {
   return `${table}_closed`;

@@ -78,6 +78,36 @@ const lifecycle = storedObject(() => ({
   basis: z.string(),
 }));
 
+/** What is known of a day since it was first closed. It stays with the day whatever version is current. */
+const history = storedObject(() => ({
+  /** The start and the end of the reading that first closed the day. */
+  after: z.optional(storedTime),
+  by: storedTime,
+  /** The time zone of that reading; missing if the ledger was made from snapshots. */
+  timeZone: z.optional(z.string()),
+  /** The key of all changes of the day (`keyName`); missing as long as the day has had no record. */
+  key: z.optional(z.string()),
+  /** The number of the newest change; 0: the day has not changed. */
+  place: storedCount,
+  /** The end of the reading that made the newest change. It grows from change to change. */
+  lastBy: z.optional(storedTime),
+  /** History began anew with this change: what the day was before it is not known. */
+  anewPlace: z.optional(storedCount),
+  anewBy: z.optional(storedTime),
+  /** The object with all changes since; missing if there are none (`versionKey` of `beforeTable`). */
+  object: z.optional(storedObject(() => ({ snapshot: storedId, rows: storedCount, bytes: storedCount }))),
+  /** The newest change of content; counts are missing if the version before it could not be read. */
+  last: z.optional(
+    storedObject(() => ({
+      at: storedTime,
+      rowsBefore: storedCount,
+      added: z.optional(storedCount),
+      removed: z.optional(storedCount),
+      altered: z.optional(storedCount),
+    })),
+  ),
+}));
+
 const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
 
 const values = storedObject(() => ({
@@ -166,6 +196,8 @@ const published = storedObject(() => ({
    * after all tries.
    */
   refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
+  /** Since the day was first closed; missing as long as it is open. */
+  history: z.optional(history),
   /** What later versions changed since the day was first closed; missing if nothing changed. */
   changes: z.optional(changes),
   /** Its object in the lifecycle table; missing if the report has no states, or an older program wrote the version. */
@@ -232,6 +264,7 @@ const ledger = storedObject(() => ({
 export type Claim = z.infer<typeof claim>;
 export type Failure = z.infer<typeof failure>;
 export type DayChanges = z.infer<typeof changes>;
+export type DayHistory = z.infer<typeof history>;
 export type Lifecycle = z.infer<typeof lifecycle>;
 export type Committed = z.infer<typeof published>;
 /** The facts of a version that follow from its content alone, however it was read. */
