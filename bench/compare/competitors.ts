@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { addDays } from '../../shared/days.ts';
+import { addDays, daysFrom } from '../../shared/days.ts';
 import type { Command } from './measure.ts';
 import { CREDENTIALS, FIRST_DAY, SERVICE_NAME } from './service-messages.ts';
 
@@ -77,12 +77,16 @@ export function peersIn(python: string): Competitor[] {
   const peer = (name: string, rows: string, [script = '', ...args]: readonly string[]): Competitor => ({
     name,
     rows,
-    command: ({ url, folder }) => ({
+    command: ({ url, folder, days }) => ({
       program: python,
       args: [join(peersFolder, script), ...args],
-      env: { BENCH_URL: url, BENCH_DAY: FIRST_DAY.replaceAll('-', ''), BENCH_FOLDER: folder },
+      env: { BENCH_URL: url, BENCH_DAYS: daysOf(days), BENCH_FOLDER: folder },
     }),
   });
+  const daysOf = (count: number) =>
+    daysFrom(FIRST_DAY, addDays(FIRST_DAY, count - 1))
+      .map((day) => day.replaceAll('-', ''))
+      .join(',');
   return [
     peer('plain script', '*.parquet', ['plain.py']),
     peer('dlt, default', 'out/lake/transactions/*.parquet', ['with_dlt.py', 'default']),

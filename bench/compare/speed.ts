@@ -1,4 +1,4 @@
-/** Measures how much CPU, time and memory each competitor needs for one big day, one competitor after the other. */
+/** Measures how much CPU, time and memory each competitor needs for a range of days, one competitor after the other. */
 import { withFolder } from './folder.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
 import { type Competitor, ours } from './competitors.ts';
@@ -15,17 +15,19 @@ interface Round extends Measured {
 /** @param others the competitors of ours @returns the median peak of ours, in MB */
 export async function printSpeed(
   others: readonly Competitor[],
-  { records, rounds }: { records: number; rounds: number },
+  { records, days, rounds }: { records: number; days: number; rounds: number },
 ): Promise<number> {
-  const service = await startBrandService({ pages: records / RECORDS_PER_PAGE, days: 1, latencyMs: 0 });
+  const service = await startBrandService({ pages: records / RECORDS_PER_PAGE, days, latencyMs: 0 });
   const ofOurs: Round[] = [];
   const results = new Map([[ours, ofOurs], ...others.map((other): [Competitor, Round[]] => [other, []])]);
   for (let round = 0; round < rounds; round += 1)
-    for (const [competitor, all] of results) all.push(await runOnce(competitor, service, records));
+    for (const [competitor, all] of results) all.push(await runOnce(competitor, service, { records, days }));
   await service.stop();
 
   const count = records.toLocaleString('en-US');
-  console.log(`### ${count} records of one day, ${RECORDS_PER_PAGE} a page, ${rounds} rounds`);
+  console.log(
+    `### ${count} records of ${days === 1 ? 'one day' : `${days} days`}, ${RECORDS_PER_PAGE} a page, ${rounds} rounds`,
+  );
   const columns: { head: string; digits: number; of: (run: Round, round: number) => number }[] = [
     { head: 'µs of CPU a record', digits: 1, of: ({ cpuMs }) => (cpuMs * 1000) / records },
     {
@@ -47,10 +49,14 @@ export async function printSpeed(
   return median(ofOurs.map(({ peakMb }) => peakMb));
 }
 
-async function runOnce(competitor: Competitor, service: BrandService, records: number): Promise<Round> {
+async function runOnce(
+  competitor: Competitor,
+  service: BrandService,
+  { records, days }: { records: number; days: number },
+): Promise<Round> {
   return withFolder(async (folder) => {
     await service.begin();
-    const task = { url: service.url, folder, days: 1, inFlight: 4 };
+    const task = { url: service.url, folder, days, inFlight: 4 };
     const measured = await measure(await competitor.command(task));
     const { cpuMs } = await service.usage();
     if (measured.code !== 0)

@@ -1,4 +1,4 @@
-"""What both Python competitors need to call the service: its address, the day to read, and how a request is signed."""
+"""What both Python competitors need to call the service: its address, the days to read, and how a request is signed."""
 
 import hashlib
 import os
@@ -7,13 +7,16 @@ from email.utils import formatdate
 import requests.auth
 
 ADDRESS = os.environ["BENCH_URL"]
-DAY = os.environ["BENCH_DAY"]
+DAYS = os.environ["BENCH_DAYS"].split(",")
 FOLDER = os.environ["BENCH_FOLDER"]
 ACTION = "report/transaction_list"
 TOKEN = "token-of-bench"
 SECRET = "secret-of-bench"
 ROUTE = {"bid": "1001", "token": TOKEN, "action": ACTION, "version": "1.0"}
-FIELDS = {"limit": 200, "start_date": DAY, "end_date": DAY}
+
+
+def fields_of(day):
+    return {"limit": 200, "start_date": day, "end_date": day}
 
 
 class Signature(requests.auth.AuthBase):

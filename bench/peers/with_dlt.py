@@ -29,7 +29,7 @@ from dlt.sources.helpers import requests
 from dlt.sources.helpers.rest_client import RESTClient
 from dlt.sources.helpers.rest_client.paginators import JSONResponseCursorPaginator
 
-from interface import ADDRESS, FIELDS, FOLDER, ROUTE, Signature
+from interface import ADDRESS, DAYS, FOLDER, ROUTE, Signature, fields_of
 
 
 @dlt.resource(name="transactions")
@@ -40,21 +40,23 @@ def default_pages():
         paginator=JSONResponseCursorPaginator(cursor_path="data.cursor", cursor_body_path="cursor"),
         data_selector="data.list",
     )
-    yield from client.paginate(method="POST", params=ROUTE, json=FIELDS)
+    for day in DAYS:
+        yield from client.paginate(method="POST", params=ROUTE, json=fields_of(day))
 
 
 @dlt.resource(name="transactions")
 def tuned_pages():
     session = requests.Client().session
     session.auth = Signature()
-    cursor = None
-    while True:
-        response = session.post(ADDRESS, params=ROUTE, json={**FIELDS, "cursor": cursor})
-        data = json.loadb(response.content)["data"]
-        yield data["list"]
-        cursor = data["cursor"]
-        if cursor is None:
-            return
+    for day in DAYS:
+        cursor = None
+        while True:
+            response = session.post(ADDRESS, params=ROUTE, json={**fields_of(day), "cursor": cursor})
+            data = json.loadb(response.content)["data"]
+            yield data["list"]
+            cursor = data["cursor"]
+            if cursor is None:
+                break
 
 
 if __name__ == "__main__":
