@@ -5,9 +5,9 @@
  * ```
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
- *   snapshots/changes/…                        the same
+ *   snapshots/changes/…, snapshots/closes/…    the same
  *   changes/brand=<brand>/report=<report>/dt=<day>/<id>/part-0000.parquet   the changes of a day; no table reads them
- *   closes/<brand>/<YYYY-MM>.json              which versions a closed month has (documents/close.ts)
+ *   closes/<brand>/<YYYY-MM>.json              what a closed month was (documents/close.ts)
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
@@ -33,8 +33,9 @@ export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 export const COVERAGE_TABLE = 'coverage';
 export const CHANGES_TABLE = 'changes';
+export const CLOSES_TABLE = 'closes';
 /** The tables that are built from ledgers; they are stored like a report's table. */
-export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CHANGES_TABLE];
+export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CHANGES_TABLE, CLOSES_TABLE];
 
 export const SNAPSHOTS_PREFIX = 'snapshots/';
 /** The changes of each closed day, whose objects the ledgers name; the table `changes` is built from them. */
