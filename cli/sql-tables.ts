@@ -17,22 +17,9 @@ import {
   type Value,
 } from '../shared/column-types.ts';
 import { configError } from '../shared/errors.ts';
-import {
-  CHANGES_PREFIX,
-  LEDGER_TABLES,
-  SNAPSHOTS_PREFIX,
-  closedTable,
-  versionKey,
-} from '../shared/lake/paths.ts';
+import { LEDGER_TABLES, SNAPSHOTS_PREFIX, closedTable, versionKey } from '../shared/lake/paths.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
-import {
-  type ReportLedgers,
-  committedChangesKey,
-  committedDays,
-  daysOfLedgers,
-  readLedgers,
-  readSchema,
-} from '../shared/lake/documents/read.ts';
+import { type ReportLedgers, daysOfLedgers, readLedgers, readSchema } from '../shared/lake/documents/read.ts';
 import { settingsInUse } from '../shared/lake/documents/brand-settings.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import { changeViews, changesTable } from '../shared/history/index.ts';
@@ -129,7 +116,7 @@ interface TableFile {
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const files = snapshotFiles(lake.store);
   const { outputFolder, csvs = [], tablesOnly = false } = lake;
-  const ofTables = [SNAPSHOTS_PREFIX, CHANGES_PREFIX].map((prefix) => resolve(files.folder, prefix));
+  const ofTables = [SNAPSHOTS_PREFIX].map((prefix) => resolve(files.folder, prefix));
   const folders = [
     ...(tablesOnly ? ofTables : [files.folder]),
     ...(outputFolder === undefined ? [] : [outputFolder]),
@@ -204,7 +191,7 @@ export async function createRelations(
   if (!isPast) {
     await connection.run(coverageSql({ ...lake, settings }, ledgers));
     await createView(connection, freshness);
-    if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
+    if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files);
   }
   const created = new Set(isPast ? [] : [coverageTable.name]);
   const columnsOf = new Map<string, readonly Column[]>();
@@ -271,8 +258,7 @@ export async function tablesOf(
   const all: DayTable[] = [
     { name: report.table, table: report.table, columns, objectOf: ({ snapshot }) => snapshot },
   ];
-  if (ofLifecycle)
-    all.push({ ...ofLifecycle, table: ofLifecycle.name, objectOf: ({ lifecycle }) => lifecycle });
+  if (ofLifecycle) all.push({ ...ofLifecycle, table: ofLifecycle.name, objectOf: () => undefined });
   return all.map((table) => {
     // I7: columns are only appended.
     const counts = asClosed?.flatMap(({ tables }) => tables[table.name]?.columns ?? []) ?? [];
@@ -308,22 +294,10 @@ async function addTable(
   await createRelation(connection, lake, { name, columns: all }, files, tableFiles, rowsOf);
 }
 
-async function addChanges(
-  connection: EmptySession,
-  lake: SqlLake,
-  files: SnapshotFiles,
-  ledgers: readonly ReportLedgers[],
-): Promise<void> {
-  const days = committedDays(ledgers).filter(({ day }) => lake.day === undefined || lake.day === day);
-  const objects = days.flatMap((day): TableFile[] => {
-    const key = committedChangesKey(day);
-    return key === undefined
-      ? []
-      : [{ key, what: `changes of ${day.report.table} of ${day.brand}, ${day.day}` }];
-  });
+async function addChanges(connection: EmptySession, lake: SqlLake, files: SnapshotFiles): Promise<void> {
   const { name, columns, partitionKeys } = changesTable;
   const all = [...columns, ...textColumns(partitionKeys)];
-  await createRelation(connection, lake, { name, columns: all }, files, objects, (paths) =>
+  await createRelation(connection, lake, { name, columns: all }, files, [], (paths) =>
     rowsOfFiles(paths, textColumns(['brand', 'report', 'dt']), 'substr(dt, 1, 7) AS month'),
   );
   for (const view of changeViews(lake.reports)) await createView(connection, view);

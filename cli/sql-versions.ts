@@ -63,9 +63,7 @@ export function erasedFromCloses(closes: readonly Close[], reports: readonly Rep
 
 /** A line for each brand that has lost days by an erasure, also days that were read again since. */
 export function erasedNow(ledgers: readonly ReportLedgers[]): string[] {
-  const days = daysOfLedgers(ledgers).filter(
-    ({ entry }) => (entry.erasedAt ?? entry.leftClose) !== undefined,
-  );
+  const days = daysOfLedgers(ledgers).filter(({ entry }) => entry.erasedAt !== undefined);
   return [...Map.groupBy(days, ({ brand }) => brand)].map(([brand, own]) => {
     const named = own.map(({ report, day }) => ({ report: report.name, day }));
     return `days of ${brand} were erased, so their earlier rows are missing: ${erasedText(named)}`;
@@ -79,8 +77,8 @@ function erasedText(days: readonly { report: string; day: string }[]): string {
 /** The versions that closes name for a report's days, each with the month of its close. */
 export function closedVersions(closes: readonly Close[], report: ReportDefinition): DayVersion[] {
   return closes.flatMap(({ brand, month, days }) =>
-    days.flatMap(({ report: name, day, snapshot, lifecycle }) => {
-      const version = { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) };
+    days.flatMap(({ report: name, day, snapshot }) => {
+      const version = { snapshot };
       return name === report.name ? [{ day: { brand, report, day }, version, close: month }] : [];
     }),
   );
@@ -98,14 +96,14 @@ export function refuseBeforeFirst(days: readonly DayOfLedger[], atMs: number): v
 
 export interface DayVersion {
   day: Omit<DayOfLedger, 'entry'>;
-  version: Pick<Version, 'snapshot' | 'lifecycle'>;
+  version: Pick<Version, 'snapshot'>;
   /** The month of the close that names it. */
   close?: string;
 }
 
 export function currentVersions(ledgers: readonly ReportLedgers[]): DayVersion[] {
-  return committedDays(ledgers).map(({ committed: { snapshot, lifecycle }, ...day }) => {
-    return { day, version: { snapshot, ...(lifecycle && { lifecycle: lifecycle.snapshot }) } };
+  return committedDays(ledgers).map(({ committed: { snapshot }, ...day }) => {
+    return { day, version: { snapshot } };
   });
 }
 

@@ -9,7 +9,6 @@ import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type Close, readCloses } from '../lake/documents/close.ts';
 import type { CatalogStamp } from '../lake/documents/catalog-stamp.ts';
 import { StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LedgerMonths, listLedgers } from '../lake/documents/read.ts';
@@ -21,12 +20,9 @@ import { enabledPolicy } from '../planning/policy.ts';
 import type { Catalog, TableShape } from '../ports.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { changesTable, changeViews } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
-import { writeChanges } from './changes.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
-import { publishCloses } from './closed-tables.ts';
-import { ensureClosedTables, ensureTable } from './ensure-tables.ts';
+import { ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
 import { isNewer } from '../program-version.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
@@ -66,14 +62,13 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
   const time = createTimeBudget(options.deadline, options.clock.monotonicMs);
   await ensureAllTables(options);
   const reports = await listLedgers(lake.store, options.reports);
-  const closes = await readCloses(lake.store);
   let published = 0;
   const brandsLeft: string[] = [];
   for (const brand of new Set([...Object.keys(settings.brands), ...reports.map((each) => each.brand)])) {
     const stamped = wanted.brand(brand);
     if (found.brands[brand] === stamped) continue;
     const own = reports.filter((each) => each.brand === brand);
-    const update = await updateBrand(options, time, own, closes);
+    const update = await updateBrand(options, time, own);
     published += update.published;
     if (update.isComplete)
       await stamp.update((current) => ({ ...current, brands: { ...current.brands, [brand]: stamped } }));
@@ -118,16 +113,11 @@ async function ensureAllTables(options: UpdateOptions): Promise<void> {
   for (const report of Object.values(reports)) {
     const of = { report, lake, schema: documents.schema(report), stored };
     const { columns } = await ensureTable(of);
-    await ensureClosedTables(of);
     tables.set(report.table, columns);
   }
   await catalog.ensureTable(coverageTable);
-  await catalog.ensureTable(changesTable);
   const ofReports = Object.values(reports).flatMap((report) => report.views);
-  const views = [
-    ...ofReports.map((view) => viewOver(view, tables, roles)),
-    ...[freshness, ...changeViews(reports)],
-  ];
+  const views = [...ofReports.map((view) => viewOver(view, tables, roles)), freshness];
   for (const view of views) await catalog.ensureView(view);
 }
 
@@ -143,7 +133,6 @@ async function updateBrand(
   options: UpdateOptions,
   time: TimeBudget,
   reports: readonly LedgerMonths[],
-  closes: readonly Close[],
 ): Promise<{ published: number; isComplete: boolean }> {
   const { skip, isComplete } = createSkipper(options, time);
   // Of this brand alone, so that its ledgers are freed after its turn.
@@ -174,9 +163,7 @@ async function updateBrand(
     await skip(async () => {
       const { hasReturnedRecords } = await context.reportState.cached();
       await writeCoverage(context, months, hasReturnedRecords);
-      await writeChanges(context, months);
     });
-    await skip(() => publishCloses(context, closes));
   });
   return { published, isComplete: isComplete() };
 }

@@ -9,7 +9,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isBeingRead } from '../attempt/claim.ts';
-import { writeChanges } from '../catalog/changes.ts';
 import { writeCloses } from '../catalog/closes-table.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { mapConcurrent } from '../concurrency.ts';
@@ -154,7 +153,7 @@ export async function undoErasure(options: EraseOptions): Promise<EraseOutcome> 
       await ctx.ledger(month).refresh();
       await ctx
         .ledger(month)
-        .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to, () => undefined));
+        .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to));
     });
     // The hints of the months come last: a concurrent run would otherwise record that nothing is due.
     await ctx.reportState.update((state) =>
@@ -270,7 +269,6 @@ async function followLedgers(scope: Scope): Promise<void> {
     if (partition && isErased) await lake.catalog?.removePartition(...partition);
   });
   for (const ctx of contexts) {
-    await writeChanges(ctx, months);
     // Even if the settings disable Iceberg now, an earlier run may have written it.
     const iceberg = lake.iceberg && { catalog: lake.iceberg, keptMs: Number.POSITIVE_INFINITY };
     if (iceberg) await publishIceberg({ ...ctx, iceberg }, 'all', 'anew');
@@ -287,7 +285,8 @@ async function eraseFromCloses(scope: Scope): Promise<void> {
   const erasedAt = new Date(clock.wallMs()).toISOString();
   const closes = isBrand ? [] : await readCloses(lake.store, brand);
   const after: Close[] = [];
-  for (const [index, close] of closes.entries()) {
+  // The latest first: an interrupted erasure leaves what the remaining closes need.
+  for (const [index, close] of [...closes.entries()].toReversed()) {
     const upTo = closes.slice(0, index + 1);
     const days = [...closedDays(upTo).days.values()].flatMap(({ report, day, place }) =>
       place !== undefined && isInRange(scope, { report, day }) ? [{ report, day, place }] : [],
@@ -295,7 +294,7 @@ async function eraseFromCloses(scope: Scope): Promise<void> {
     const totals = days.length === 0 ? new Map() : await erasedSums(upTo, days);
     const erased = days.map(({ report, day }) => ({ report, day, erasedAt, totals: totals.get(dayId({ report, day })) ?? [] }));
     const document = documents.close(close);
-    after.push(
+    after.unshift(
       await document.update((current) =>
         // Another process may have removed the close: then it is not written again.
         current === close || erased.length === 0

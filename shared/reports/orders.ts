@@ -1,5 +1,4 @@
 import type { ReportDefinition } from './definition.ts';
-import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
@@ -91,5 +90,5 @@ GROUP BY brand, dt, state, currency`,
     channelConversion,
     unsettled,
   ],
-  checks: LIFECYCLE_CHECKS,
+  checks: [],
 };

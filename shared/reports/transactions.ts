@@ -1,6 +1,5 @@
 import { orders } from './orders.ts';
 import type { ReportDefinition } from './definition.ts';
-import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { commissionDue } from './views/commission-due.ts';
 import { payouts } from './views/payouts.ts';
 import { sinceClose } from './views/since-close.ts';
@@ -89,7 +88,6 @@ GROUP BY brand, dt, transaction_type, order_status, currency`,
     payouts,
   ],
   checks: [
-    ...LIFECYCLE_CHECKS,
     {
       name: 'orders_unknown',
       counts: 'orders of transactions that are not among the orders of the day or of the days next to it',
