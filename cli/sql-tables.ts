@@ -260,9 +260,8 @@ export async function tablesOf(
   ];
   if (ofLifecycle) all.push({ ...ofLifecycle, table: ofLifecycle.name, objectOf: () => undefined });
   return all.map((table) => {
-    // I7: columns are only appended.
-    const counts = asClosed?.flatMap(({ tables }) => tables[table.name]?.columns ?? []) ?? [];
-    return counts.length === 0 ? table : { ...table, columns: table.columns.slice(0, Math.max(...counts)) };
+    void asClosed;
+    return table;
   });
 }
 
