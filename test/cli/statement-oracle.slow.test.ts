@@ -248,7 +248,7 @@ class Life {
       if (wasNamed(id) || day.slice(0, 7) >= first) continue;
       const others = [...(last?.days ?? [])].filter(([other]) => other.split(' ')[0] === table && !this.wasErased(other));
       const keys = new Set(others.flatMap(([, own]) => own.flatMap(({ key }) => key ?? [])));
-      const switched = [...(last?.days ?? [])].filter(([other]) => sources.get(other.slice(-10, -3)) !== other.split(' ')[0]);
+      const switched = [...(last?.days ?? [])].filter(([other]) => !this.wasErased(other) && sources.get(other.slice(-10, -3)) !== other.split(' ')[0]);
       const ofOrders = new Set(switched.flatMap(([, own]) => own.map(({ order }) => order)));
       add(zero, items.filter(({ key, order }) => !(key !== null && keys.has(key)) && !ofOrders.has(order)), settings);
     }
@@ -314,7 +314,7 @@ async function entriesOf(connection: DuckDBConnection, comparison: Comparison, c
   await connection.run('DELETE FROM entries');
   await addEntries(connection, comparison, close, undefined);
   const found = await connection.runAndReadAll(
-    'SELECT entry, day, key, order_id, publisher_id, currency, records, counted_then, counted_now, counted, state_then, state FROM entries ORDER BY ALL',
+    'SELECT entry, day, key, order_id, publisher_id, currency, records, counted_then, counted_now, counted, state_then, state, known FROM entries ORDER BY ALL',
   );
   return found.getRowsJson().map((row) => JSON.stringify(row));
 }
@@ -440,10 +440,7 @@ function ofEntries(entries: readonly string[], isWanted: (entry: string) => bool
   return sumsOf(
     rows
       .filter(([entry]) => isWanted(entry ?? ''))
-      .flatMap(([entry, , , , publisher_id = null, currency = null, , then, now, counted]) => {
-        const known = Number(now ?? 0) - Number(then ?? 0);
-        return [{ publisher_id, currency, value: entry === 'rest' ? String(counted) : String(known) }];
-      }),
+      .map(([, , , , publisher_id = null, currency = null, , , , , , , known]) => ({ publisher_id, currency, value: String(known) })),
   );
 }
 
@@ -502,6 +499,11 @@ function carriedOf(life: Life, month: string): string[] {
   const unknown = (items: readonly Item[]) => items.filter((item) => !item.isVoid && item.commission[life.settings] === null).length;
   const known = (items: readonly Item[]) => items.reduce((total, item) => total + countedOf(item, life.settings), 0);
   return [...groups]
+    .map(([what, { then, now: own }]): [string, { then: Item[]; now: Item[] }] => {
+      const [day, , , , switched] = JSON.parse(what) as (string | null)[];
+      const isKeyed = day !== null || switched === 'switched';
+      return [what, isKeyed ? { then, now: own } : { then: minus(then, own), now: minus(own, then) }];
+    })
     .filter(([, { then, now: own }]) => known(then) !== known(own) || unknown(then) !== unknown(own))
     .map(([what, { then, now: own }]) => {
       const [day, key, publisher, currency] = JSON.parse(what) as (string | null)[];
@@ -513,7 +515,7 @@ function carriedOf(life: Life, month: string): string[] {
 async function expectSinceClose(life: Life): Promise<void> {
   await fill(connection, life, life.settings);
   await connection.run(`CREATE OR REPLACE TABLE closes (brand varchar, report varchar, month varchar, dt varchar, place bigint, counts boolean, closed_at timestamp);
-    CREATE OR REPLACE TABLE coverage (brand varchar, report varchar, month varchar, dt varchar, rows bigint, committed_state varchar, anew_place bigint)`);
+    CREATE OR REPLACE TABLE coverage (brand varchar, report varchar, month varchar, dt varchar, rows bigint, state varchar, committed_state varchar, anew_place bigint)`);
   for (const { month } of life.closes)
     for (const report of Object.values(REPORTS))
       for (const { dt, place, counts, closed_at: at } of closesRows(life.closes, report, month)) {
@@ -523,7 +525,7 @@ async function expectSinceClose(life: Life): Promise<void> {
   for (const [id, { current }] of life.read) {
     const [table, day] = idParts(id);
     await connection.run(
-      `INSERT INTO coverage VALUES (${[BRAND, REPORTS[table].name, day.slice(0, 7), day].map(literal).join(', ')}, ${current.length}, 'complete', NULL)`,
+      `INSERT INTO coverage VALUES (${[BRAND, REPORTS[table].name, day.slice(0, 7), day].map(literal).join(', ')}, ${current.length}, 'complete', 'complete', NULL)`,
     );
   }
   const last = life.shown.at(-1);
