@@ -62,6 +62,7 @@ type Stored = z.infer<typeof document>;
 
 export interface SettingsInLake {
   settings?: LakeBrandSettings;
+  hash?: string;
   since?: string;
   damage?: string;
 }
@@ -87,6 +88,19 @@ export function parseSettingsVersion(key: string, sha256: string, reports: Repor
   };
 }
 
+/** The settings of a version that the lake keeps. @throws BrandReportsError `config` if it is missing or damaged */
+export async function readSettingsVersion(
+  store: ObjectStore,
+  brand: string,
+  sha256: string,
+  reports: ReportRegistry,
+): Promise<LakeBrandSettings> {
+  const key = brandSettingsKey(brand, sha256);
+  const stored = await store.get(key);
+  if (!stored) throw damagedDocument(key, 'the lake lacks it');
+  return parseSettingsVersion(key, sha256, reports)(parseJsonDocument(key, stored.body));
+}
+
 /** By brand, what the lake has of its settings; `undefined` before its first run. */
 export async function readBrandSettings(
   store: ObjectStore,
@@ -108,7 +122,7 @@ export async function readBrandSettings(
 function settingsIn({ brand, current }: Stored, reports: ReportRegistry) {
   if (!current) return undefined;
   const parse = parseSettingsVersion(brandSettingsKey(brand), current.hash, reports);
-  return { settings: parse(current.settings), since: current.since };
+  return { settings: parse(current.settings), hash: current.hash, since: current.since };
 }
 
 interface StoredSettingsOptions {
