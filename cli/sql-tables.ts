@@ -15,7 +15,7 @@ import { type Column, typeSpec } from '../shared/column-types.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { monthOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
-import { readSettingsVersion, settingsInUse } from '../shared/lake/documents/brand-settings.ts';
+import { type UsedSettings, readSettingsVersion, settingsInUse, usedSettings } from '../shared/lake/documents/brand-settings.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import {
   type CommittedDay,
@@ -39,7 +39,7 @@ import { daysRead } from './mcp/days-read.ts';
 import type { Past } from './options.ts';
 import { note } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
-import { gapNotes, settingsNotes } from './role-notes.ts';
+import { gapNotes, settingsNotes, usedSettingsLines } from './role-notes.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { addBefore, addTable, beforeFiles } from './sql-days.ts';
 import {
@@ -207,7 +207,7 @@ export async function createRelations(
   const days: readonly DayAt[] =
     past?.days ?? committedDays(ofWanted).filter((each) => day === undefined || each.day === day);
 
-  const { settings, notes } = await settingsAsOf(lake, ledgers, closes);
+  const { settings, notes, used } = await settingsAsOf(lake, ledgers, closes);
   const coverage = coverageRowsOf({ ...lake, settings }, ledgers);
   const created = new Set([coverageTable.name]);
   if (asOf === undefined) await connection.run(tableSql(coverageTable, coverage));
@@ -236,11 +236,9 @@ export async function createRelations(
   }
   const roles = tableRoles(wanted, settings, ledgers);
   const isShown = isAll ? () => true : isNamed;
-  for (const line of [
-    ...settingsNotes(notes, lake.settingsFile),
-    ...gapNotes(ledgers, reports, roles, isShown),
-  ])
-    (lake.onGap ?? note)(line);
+  const isDerived = views.some(({ name, sql }) => isWanted(name) && namesUsedBy({ sql }).length > 0);
+  const lines = [...notes, ...(isDerived ? usedSettingsLines(used) : []), ...gapNotes(ledgers, reports, roles, isShown)];
+  for (const line of lines) (lake.onGap ?? note)(line);
   const then = past && coverageThen(coverage, past.days);
   for (const view of views) {
     if (!isWanted(view.name) || !view.tables.every((table) => created.has(table))) continue;
@@ -285,13 +283,16 @@ async function settingsAsOf(
   ledgers: readonly ReportLedgers[],
   closes: readonly Close[],
 ) {
-  const inUse = settingsInUse(ledgers, given, settingsFile);
-  if (typeof asOf !== 'string') return inUse;
-  const own = closes.filter(({ month }) => month === asOf);
-  const brands = { ...inUse.settings?.brands };
-  for (const { brand, settings } of own)
-    brands[brand] = await readSettingsVersion(store, brand, settings, reports);
-  return { settings: { ...inUse.settings, brands }, notes: [] };
+  const { settings, notes } = settingsInUse(ledgers, given, settingsFile);
+  if (typeof asOf !== 'string')
+    return { settings, notes: settingsNotes(notes, settingsFile), used: usedSettings(ledgers, given) };
+  const brands = { ...settings?.brands };
+  const used: UsedSettings[] = [];
+  for (const { brand, settings: hash } of closes.filter(({ month }) => month === asOf)) {
+    brands[brand] = await readSettingsVersion(store, brand, hash, reports);
+    used.push({ brand, hash: hash.slice(0, 8), since: `the close of ${asOf}` });
+  }
+  return { settings: { ...settings, brands }, notes: [], used };
 }
 
 /** The closes that there were then. */

@@ -300,6 +300,29 @@ function meaningOf(settings: LakeBrandSettings, name: string): Partial<Record<st
   return Object.fromEntries([...roles, ...states, ...bonuses]);
 }
 
+/** The settings by which the numbers of a brand were derived. */
+export interface UsedSettings {
+  brand: string;
+  /** The first 8 characters of their hash. */
+  hash: string;
+  /** From when on the lake has them; missing: they are not the settings of the lake. */
+  since?: string;
+}
+
+/** By brand of the lake, the settings that an outlet uses. @param given settings that replace those of their brands */
+export function usedSettings(
+  lake: readonly { brand: string; inLake?: SettingsInLake | undefined }[],
+  given: LakeSettings | undefined,
+): UsedSettings[] {
+  const brands = new Map(lake.map((of) => [of.brand, of.inLake]));
+  return [...brands].flatMap(([brand, { hash: known, since } = {}]) => {
+    const own = given?.brands[brand];
+    const used = own ? hash('sha256', textOf(keptOf(own))) : known;
+    if (used === undefined) return [];
+    return [{ brand, hash: used.slice(0, 8), ...(used === known && since !== undefined && { since }) }];
+  });
+}
+
 export interface SettingsNote {
   brand: string;
   text: string;
