@@ -100,23 +100,42 @@ export interface View {
 }
 
 /**
- * A view over tables of reports. In its SQL, `{table.commission}` is the value of that role (`catalog/view-roles.ts`), and
- * `{table.sku}` is a column. Either is NULL while the table lacks it. `{table.commission?}` is whether the role has a
- * field, by brand.
+ * A view over tables and other views. In the SQL of base views, `{table.commission}` is the value of that role
+ * (`catalog/view-roles.ts`), and `{table.commission?}` is whether the role has a field. All other views read the columns of
+ * base views.
  */
 export interface ReportView extends View {
+  /** The tables and views that its SQL reads. */
   tables: readonly string[];
-}
-
-/** The names in braces in the SQL of a view, by table. */
-export function namesUsedBy({ sql }: Pick<ReportView, 'sql'>): { table: string; name: string }[] {
-  return [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name }));
 }
 
 /** `{orders.commission}`, or `{orders.commission?}` */
 export const NAME_IN_SQL = /\{(\w+)\.(\w+)\??\}/g;
-/** `{orders.commission?}` */
-export const IS_KNOWN_IN_SQL = /\{(\w+)\.(\w+)\?\}/g;
+
+/** The roles that a view uses, by table, also by way of the views that it reads. */
+export function rolesUsedBy(views: readonly ReportView[], view: ReportView): { table: string; name: string }[] {
+  return withReadViews(views, [view]).flatMap(({ sql }) =>
+    [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name })),
+  );
+}
+
+/** These views and all views that they read, each after the views that it reads. */
+export function withReadViews(all: readonly ReportView[], views: readonly ReportView[]): ReportView[] {
+  const found = new Set<ReportView>();
+  const add = (view: ReportView) => {
+    for (const table of view.tables) for (const read of all) if (read.name === table) add(read);
+    found.add(view);
+  };
+  for (const view of views) add(view);
+  return [...found];
+}
+
+/** The tables that are no views which the view reads, also by way of the views that it reads. */
+export function tablesReadBy(all: readonly ReportView[], view: ReportView): string[] {
+  const views = withReadViews(all, [view]);
+  const names = views.map(({ name }) => name);
+  return [...new Set(views.flatMap(({ tables }) => tables))].filter((table) => !names.includes(table));
+}
 
 /**
  * A data check of a day's records, run when their content is new. Its count is a finding of that day, under the check's
@@ -256,10 +275,17 @@ export function dayTables({ table, lifecycle }: Pick<ReportDefinition, 'table' |
   return lifecycle ? [table, lifecycle.table] : [table];
 }
 
-/** All views that read a table of the report, including views of other reports. */
-export function viewsOf(reports: ReportRegistry, report: ReportDefinition): ReportView[] {
-  const own = dayTables(report);
-  return Object.values(reports)
-    .flatMap(({ views }) => views)
-    .filter(({ tables }) => tables.some((table) => own.includes(table)));
+/** All views, each after the views that it reads. */
+export function allViews(reports: ReportRegistry): ReportView[] {
+  const all = Object.values(reports).flatMap(({ views }) => views);
+  return withReadViews(all, all);
+}
+
+/** All views that read a table of the report, also by way of other views, each after the views that it reads. */
+export function viewsOf(reports: ReportRegistry, { table }: Pick<ReportDefinition, 'table'>): ReportView[] {
+  const all = allViews(reports);
+  return all.filter((view) => {
+    const read = tablesReadBy(all, view);
+    return read.includes(table) || read.includes(`${table}_before`);
+  });
 }

@@ -1,6 +1,7 @@
 import type { ReportDefinition } from './definition.ts';
 import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { channelConversion } from './views/channel-conversion.ts';
+import { orderHistory } from './views/history.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { unsettled } from './views/unsettled.ts';
 import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
@@ -9,9 +10,8 @@ import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/
 const AMOUNT = {
   amount: 'amount',
   of: "kind = 'sale' OR amount IS NOT NULL",
-  known: '{orders.amount?}',
 };
-const COMMISSION = { amount: 'commission', known: '{orders.commission?}' };
+const COMMISSION = { amount: 'commission' };
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -62,6 +62,7 @@ export const orders: ReportDefinition = {
   ],
   pagesAreSnapshot: false,
   views: [
+    orderHistory,
     {
       name: 'orders_daily',
       description: 'Orders, amounts and commissions by day, status and currency',
@@ -75,7 +76,7 @@ export const orders: ReportDefinition = {
         ['currency', 'string', 'The currency of the sums; NULL: not known'],
         UNKNOWN_AMOUNTS,
       ],
-      tables: ['orders'],
+      tables: ['order_history'],
       sql: `SELECT brand, dt, state AS status,
   CAST(count(*) AS bigint) AS orders,
   ${sumSql(AMOUNT)} AS amount,
