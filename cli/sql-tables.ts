@@ -11,7 +11,7 @@ import { closesRows, closesTable } from '../shared/catalog/closes-table.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { tableRoles, viewOver } from '../shared/catalog/view-roles.ts';
-import { type Column, typeSpec } from '../shared/column-types.ts';
+import { typeSpec } from '../shared/column-types.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { monthOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
@@ -26,11 +26,20 @@ import {
   readLedgers,
   readSchema,
 } from '../shared/lake/documents/read.ts';
+import type { StoredSchema } from '../shared/lake/documents/schema.ts';
 import { SNAPSHOTS_PREFIX, beforeTable } from '../shared/lake/paths.ts';
 import type { Row } from '../shared/lake/table/columns.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
-import type { ReportDefinition, ReportRegistry, ReportView, View } from '../shared/reports/definition.ts';
+import {
+  type ReportDefinition,
+  type ReportRegistry,
+  type ReportView,
+  type View,
+  allViews,
+  rolesUsedBy,
+  withReadViews,
+} from '../shared/reports/definition.ts';
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
@@ -164,8 +173,12 @@ export async function createRelations(
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
   lake.onLedgers?.(ledgers);
-  const read = namesRead(views, isNamed);
-  const isRead = (table: string) => isNamed(table) || read.has(table);
+  const namedViews = withReadViews(
+    views,
+    views.filter(({ name }) => isNamed(name)),
+  );
+  const isRead = (name: string) =>
+    isNamed(name) || namedViews.some((view) => view.name === name || view.tables.includes(name));
   const named = all.filter(({ table }) => isRead(table) || isRead(beforeTable(table)));
   const ofNamed = ledgers.filter(({ report }) => named.includes(report));
   const warnOf = ({ message }: { message: string }) =>
@@ -215,13 +228,13 @@ export async function createRelations(
     await connection.run(tableSql(closesTable, closesRowsOf(all, closesThen(closes, asOf))));
     created.add(closesTable.name);
   }
-  const columnsOf = new Map<string, readonly Column[]>();
+  const schemas = new Map<string, StoredSchema>();
   for (const report of wanted) {
-    const { columns } = await readSchema(store, report);
-    columnsOf.set(report.table, columns);
+    const schema = await readSchema(store, report);
+    schemas.set(report.table, schema);
     const of = {
       report,
-      columns,
+      columns: schema.columns,
       days: days.filter((each) => each.report === report),
       isPast: past !== undefined,
     };
@@ -236,7 +249,7 @@ export async function createRelations(
   }
   const roles = tableRoles(wanted, settings, ledgers);
   const isShown = isAll ? () => true : isNamed;
-  const isDerived = views.some(({ name, sql }) => isWanted(name) && namesUsedBy({ sql }).length > 0);
+  const isDerived = views.some((view) => isWanted(view.name) && rolesUsedBy(views, view).length > 0);
   const lines = [...notes, ...(isDerived ? usedSettingsLines(used) : []), ...gapNotes(ledgers, reports, roles, isShown)];
   for (const line of lines) (lake.onGap ?? note)(line);
   const then = past && coverageThen(coverage, past.days);
@@ -245,7 +258,7 @@ export async function createRelations(
     if (past && view.name === freshness.name) continue;
     await createView(
       connection,
-      viewOver(view, columnsOf, roles),
+      viewOver(view, schemas, roles),
       view.tables.includes(coverageTable.name) ? then : undefined,
     );
     created.add(view.name);
@@ -254,27 +267,9 @@ export async function createRelations(
   return { days: isAll ? [] : daysWanted, past };
 }
 
-/** All views of a lake; a view comes after the views that it reads. */
+/** All views of a lake, each after the views that it reads. */
 export function viewsOfLake(reports: ReportRegistry): ReportView[] {
-  const all = [
-    ...Object.values(reports).flatMap((report) => report.views),
-    { ...freshness, tables: [coverageTable.name] },
-  ];
-  const sorted: ReportView[] = [];
-  const add = (view: ReportView) => {
-    for (const other of all) if (view.tables.includes(other.name)) add(other);
-    if (!sorted.includes(view)) sorted.push(view);
-  };
-  all.forEach(add);
-  return sorted;
-}
-
-/** Everything that the named views read, also through other views. */
-function namesRead(views: readonly ReportView[], isNamed: (name: string) => boolean): Set<string> {
-  const read = new Set<string>();
-  for (const { name, tables } of views.toReversed())
-    if (isNamed(name) || read.has(name)) for (const table of tables) read.add(table);
-  return read;
+  return [...allViews(reports), { ...freshness, tables: [coverageTable.name] }];
 }
 
 /** The settings of the lake or of the command; as of a closed month, those by which its totals were shown. */
