@@ -15,7 +15,12 @@ import { typeSpec } from '../shared/column-types.ts';
 import { reportDaysIn } from '../shared/day-facts.ts';
 import { monthOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
-import { type UsedSettings, readSettingsVersion, settingsInUse, usedSettings } from '../shared/lake/documents/brand-settings.ts';
+import {
+  type UsedSettings,
+  readSettingsVersion,
+  settingsInUse,
+  usedSettings,
+} from '../shared/lake/documents/brand-settings.ts';
 import { type Close, readCloses } from '../shared/lake/documents/close.ts';
 import {
   type CommittedDay,
@@ -250,7 +255,11 @@ export async function createRelations(
   const roles = tableRoles(wanted, settings, ledgers);
   const isShown = isAll ? () => true : isNamed;
   const isDerived = views.some((view) => isWanted(view.name) && rolesUsedBy(views, view).length > 0);
-  const lines = [...notes, ...(isDerived ? usedSettingsLines(used) : []), ...gapNotes(ledgers, reports, roles, isShown)];
+  const lines = [
+    ...notes,
+    ...(isDerived ? usedSettingsLines(used) : []),
+    ...gapNotes(ledgers, reports, roles, isShown),
+  ];
   for (const line of lines) (lake.onGap ?? note)(line);
   const then = past && coverageThen(coverage, past.days);
   for (const view of views) {

@@ -60,7 +60,13 @@ export function dbtProject(lake: DbtLake): Map<string, string> {
   const views = allViews(lake.reports);
   const marts = MARTS.map(([name, of]) => {
     const tables = views.flatMap((view) => (view.name === of ? tablesReadBy(views, view) : []));
-    return [name, files.mart(files.viewSql(of), all.filter(({ table }) => tables.includes(table)))] as const;
+    return [
+      name,
+      files.mart(
+        files.viewSql(of),
+        all.filter(({ table }) => tables.includes(table)),
+      ),
+    ] as const;
   });
   const ofLedger = all.filter(({ table }) => table === 'transactions');
   const ledger = ['commission_ledger', files.mart(files.LEDGER_SQL, ofLedger)] as const;
@@ -103,7 +109,8 @@ function stagingSql(table: string, { columns, roles }: DbtLake): string {
   const view = { name: table, description: '', columns: [], tables: [table], sql };
   const schemas = new Map([...columns].map(([name, of]) => [name, { columns: [...of] }]));
   const athena = viewOver(view, schemas, roles).sql;
-  const text = (model: string) => jinja(model).replaceAll(SOURCE, `{{ source('brand_reports', '${table}') }}`);
+  const text = (model: string) =>
+    jinja(model).replaceAll(SOURCE, `{{ source('brand_reports', '${table}') }}`);
   const duckDb = inDuckDb(athena);
   const both = `{% if target.type == 'duckdb' %}${text(duckDb)}{% else %}${text(athena)}{% endif %}`;
   return `${duckDb === athena ? text(athena) : both}\n`;

@@ -20,7 +20,8 @@ export function rowsSql(
   const values = [...new Set(used)].map((name) => `, "${name}"`).join('');
   const [first = '', ...others] = keys;
   const cases = keys.map((name) => `WHEN '${name}' THEN ${keySql(name, columns)}`).join(' ');
-  const key = others.length === 0 ? keySql(first, columns) : `CASE COALESCE(_chosen, '${first}') ${cases} END`;
+  const key =
+    others.length === 0 ? keySql(first, columns) : `CASE COALESCE(_chosen, '${first}') ${cases} END`;
   const days =
     others.length === 0
       ? ''

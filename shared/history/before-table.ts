@@ -4,10 +4,10 @@
  * one key are a group, and a changed group has all its records there. So the records at a place of a day's chain are the
  * rows of the first later change of their group, or the current records.
  */
-import { type Column, DAY_PARTITION_KEYS, SYNCED_AT } from '../column-types.ts';
+import { DAY_PARTITION_KEYS, SYNCED_AT } from '../column-types.ts';
 import { columnsOf } from '../lake/documents/described-columns.ts';
 import { beforeTable } from '../lake/paths.ts';
-import type { TableShape } from '../ports.ts';
+import type { TableColumn, TableShape } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 
 /** No field of a record becomes a column with such a name, because those begin with a letter or a digit. */
@@ -33,7 +33,7 @@ export const CHANGE_COLUMNS = columnsOf([
 /** @param columns of the report's table */
 export function beforeShape(
   { table, description }: Pick<ReportDefinition, 'table' | 'description'>,
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
 ): TableShape {
   return {
     name: beforeTable(table),

@@ -5,8 +5,7 @@
  * ```
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
- *   snapshots/changes/…                        the same
- *   changes/brand=<brand>/report=<report>/dt=<day>/<id>/part-0000.parquet   the changes of a day; no table reads them
+ *   snapshots/<table>_before/brand=<brand>/dt=<day>/<id>/part-0000.parquet   what its records were before they changed
  *   closes/<brand>/<YYYY-MM>.json              which versions a closed month has (documents/close.ts)
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
@@ -32,13 +31,10 @@ export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 export const COVERAGE_TABLE = 'coverage';
-export const CHANGES_TABLE = 'changes';
 /** The tables that are built from ledgers; they are stored like a report's table. */
-export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CHANGES_TABLE];
+export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE];
 
 export const SNAPSHOTS_PREFIX = 'snapshots/';
-/** The changes of each closed day, whose objects the ledgers name; the table `changes` is built from them. */
-export const CHANGES_PREFIX = 'changes/';
 export const CLOSES_PREFIX = 'closes/';
 /** The raw records of all reports; a lifecycle rule expires them. */
 export const RAW_PREFIX = 'raw/';
@@ -61,7 +57,6 @@ export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PRE
 /** Every other prefix of a lake in S3. */
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
-  CHANGES_PREFIX,
   RAW_PREFIX,
   RATES_PREFIX,
   ICEBERG_PREFIX,
@@ -169,17 +164,6 @@ export function parseSnapshotKey(table: string, key: string): { brand: string; d
   const brand = folder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
   const of = isName(brand) ? parseDayKey(partitionPrefix(table, brandPartitions(brand)), key) : undefined;
   return of && snapshotOfKey(key) === of.id ? { brand, day: of.day } : undefined;
-}
-
-/** `changes/brand=acme/report=order_list/`: the changes of all days of a report. */
-export function changesPrefix(brand: string, report: string): string {
-  return `${CHANGES_PREFIX}${partitionPath(monthPartition(brand, report))}/`;
-}
-
-/** The object with all changes of a day up to the change with this id. */
-export function changesKey(brand: string, report: string, day: string, id: string): string {
-  const [, dayKey] = DAY_PARTITION_KEYS;
-  return `${changesPrefix(brand, report)}${partitionPath([[dayKey, day]])}/${id}/${SNAPSHOT_FILE}`;
 }
 
 /** `raw/order_list/`: every attempt of a report. */

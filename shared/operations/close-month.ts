@@ -7,14 +7,13 @@
  * If a close dies, its month is either closed or not. Running the same command again adds missing partitions to the catalog.
  */
 import { publishCloses } from '../catalog/closed-tables.ts';
-import { writeCoverage } from '../catalog/coverage.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
 import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
 import { configError } from '../errors.ts';
 import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { rolesOf } from '../lake/documents/brand-settings.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type DayEntry, joinClose } from '../lake/documents/ledger.ts';
+import type { DayEntry } from '../lake/documents/ledger.ts';
 import { unreadableAmounts, unreadableText } from '../lake/documents/totals.ts';
 import { listLedgers, snapshotsByTable } from '../lake/documents/read.ts';
 import { closeKey, dayPartition, partitionPrefix, versionKey } from '../lake/paths.ts';
@@ -133,13 +132,6 @@ export async function removeCloses(options: CloseOptions): Promise<string[]> {
 async function publish({ reports }: BrandReports, closes: readonly Close[], month: string): Promise<void> {
   for (const { ctx } of reports) {
     await publishCloses(ctx, closes, month);
-    const [close] = closes;
-    const before = await ctx.ledger(month).cached();
-    const ledger = close
-      ? await ctx.ledger(month).update((ledger) => joinClose(ledger, close.closedAt))
-      : before;
-    if (ledger !== before)
-      await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
   }
 }
 
@@ -275,17 +267,12 @@ function whyNotWhole({
 }
 
 function closedDay(report: string, day: string, committed: NonNullable<DayEntry['committed']>): ClosedDay {
-  const { snapshot, rows, bytes, digest, readFrom, timeZone, state, lifecycle } = committed;
+  const { snapshot, rows, bytes, digest, readFrom, timeZone, state } = committed;
   return {
     ...{ report, day, snapshot, rows, bytes, digest, readFrom },
     ...(timeZone !== undefined && { timeZone }),
     ...(state === 'open' && { isOpen: true as const }),
-    ...(lifecycle && { lifecycle: stored(lifecycle) }),
   };
-}
-
-function stored({ snapshot, rows, bytes, digest }: NonNullable<ClosedDay['lifecycle']>) {
-  return { snapshot, rows, bytes, digest };
 }
 
 /**
@@ -301,10 +288,10 @@ async function carriedOf(ctx: BrandReport, closes: readonly Close[]): Promise<Cl
   const carried: ClosedDay[] = [];
   for (const [of, last] of Map.groupBy(named.values(), ({ day }) => monthOf(day))) {
     const { days } = await ctx.ledger(of).refresh();
-    for (const { day, snapshot, lifecycle } of last) {
+    for (const { day, snapshot } of last) {
       const { committed } = days[day] ?? {};
       if (!committed) continue;
-      const isSame = committed.snapshot === snapshot && committed.lifecycle?.snapshot === lifecycle?.snapshot;
+      const isSame = committed.snapshot === snapshot;
       if (!isSame) carried.push(closedDay(ctx.report.name, day, committed));
     }
   }
@@ -359,10 +346,7 @@ async function lostOf({ reports }: BrandReports, close: Close): Promise<string[]
 }
 
 function idsIn({ committed, superseded = [] }: DayEntry = {}): (string | undefined)[] {
-  return [
-    ...[committed?.snapshot, committed?.lifecycle?.snapshot],
-    ...superseded.flatMap(({ snapshot, lifecycle }) => [snapshot, lifecycle]),
-  ];
+  return [committed?.snapshot, ...superseded.map(({ snapshot }) => snapshot)];
 }
 
 function notWhole({ brand, month, exceptions }: Close): string {

@@ -9,8 +9,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isBeingRead } from '../attempt/claim.ts';
-import { writeChanges } from '../catalog/changes.ts';
-import { publishCloses } from '../catalog/closed-tables.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { mapConcurrent } from '../concurrency.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
@@ -144,21 +142,14 @@ async function erasedNow(scope: Scope): Promise<Found[]> {
  */
 export async function undoErasure(options: EraseOptions): Promise<EraseOutcome> {
   const scope = await scopeOf(options);
-  const { brand, from, to, contexts, lake } = scope;
+  const { from, to, contexts } = scope;
   const months = monthsFrom(from, to);
-  const closes = await readCloses(lake.store, brand);
   for (const ctx of contexts) {
-    const leftClose = (day: string) =>
-      closes.find(
-        ({ month, erased = [] }) =>
-          month === monthOf(day) &&
-          erased.some((each) => each.report === ctx.report.name && each.day === day),
-      )?.closedAt;
     await mapConcurrent(months, CONCURRENCY, async (month) => {
       await ctx.ledger(month).refresh();
       await ctx
         .ledger(month)
-        .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to, leftClose));
+        .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to));
     });
     // The hints of the months come last: a concurrent run would otherwise record that nothing is due.
     await ctx.reportState.update((state) =>
@@ -276,7 +267,6 @@ async function followLedgers(scope: Scope): Promise<void> {
     if (partition && isErased) await lake.catalog?.removePartition(...partition);
   });
   for (const ctx of contexts) {
-    await writeChanges(ctx, months);
     // Even if the settings disable Iceberg now, an earlier run may have written it.
     const iceberg = lake.iceberg && { catalog: lake.iceberg, keptMs: Number.POSITIVE_INFINITY };
     if (iceberg) await publishIceberg({ ...ctx, iceberg }, 'all', 'anew');
@@ -286,10 +276,10 @@ async function followLedgers(scope: Scope): Promise<void> {
 
 /** The closes of an erased brand are deleted with its other objects. */
 async function eraseFromCloses(scope: Scope): Promise<void> {
-  const { lake, brand, contexts, isBrand, documents, clock } = scope;
+  const { lake, brand, isBrand, documents, clock } = scope;
   const at = new Date(clock.wallMs()).toISOString();
   const closes = isBrand ? [] : await readCloses(lake.store, brand);
-  const after = await mapConcurrent(closes, CONCURRENCY, (close) =>
+  await mapConcurrent(closes, CONCURRENCY, (close) =>
     documents
       .close(close)
       // Another process may have removed the close: then it is not written again.
@@ -297,8 +287,6 @@ async function eraseFromCloses(scope: Scope): Promise<void> {
         current === close ? close : withErasedDays(current, (day) => isInRange(scope, day), at),
       ),
   );
-  const left = after.filter((close) => !closes.includes(close));
-  for (const ctx of contexts) await publishCloses(ctx, left);
 }
 
 /** The watcher's record without the brand, so problems that still last are reported again. */

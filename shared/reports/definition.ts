@@ -4,7 +4,8 @@
  * a fact (docs/explanation/interface.md), the definition is its only place in the code. This module contains nothing
  * about fetching pages or writing rows.
  */
-import type { ColumnType, Value } from '../column-types.ts';
+import type { ColumnType } from '../column-types.ts';
+import { beforeTable } from '../lake/paths.ts';
 import type { RecordKey } from '../records/record-list.ts';
 
 /** A documented filter: the rule that its setting is checked against. */
@@ -141,7 +142,7 @@ export function tablesReadBy(all: readonly ReportView[], view: ReportView): stri
  * A data check of a day's records, run when their content is new. Its count is a finding of that day, under the check's
  * name: the day is still published, and people are notified once.
  */
-export type Check = CheckTexts & (OneValue | FoundIn | BecameOf);
+export type Check = CheckTexts & (OneValue | FoundIn);
 
 interface CheckTexts {
   /** In snake_case: the name in `coverage` and `status`. */
@@ -173,17 +174,6 @@ interface FoundIn {
    * then.
    */
   isAssumed: boolean;
-}
-
-/** Counts the day's rows in the lifecycle table that fulfil a condition. The check waits until the day has them. */
-interface BecameOf {
-  rule: 'lifecycle';
-  /** The condition, in SQL that DuckDB and Trino share. */
-  sql: string;
-  /** The same condition in code. @param row the columns that the SQL names */
-  holds: (row: Readonly<Record<string, Value | null | undefined>>) => boolean;
-  /** A column that the SQL names: on days without any value in that column, there is no finding. */
-  onlyIf?: string;
 }
 
 /**
@@ -270,9 +260,9 @@ export interface ReportDefinition {
 /** Definitions by report name, in the order of the registry. */
 export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
 
-/** The tables that have a partition for each day of the report: its own table and its lifecycle table. */
-export function dayTables({ table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>): string[] {
-  return lifecycle ? [table, lifecycle.table] : [table];
+/** The tables with days of the report as partitions: its own table, and what its records were before they changed. */
+export function dayTables({ table }: Pick<ReportDefinition, 'table'>): string[] {
+  return [table, beforeTable(table)];
 }
 
 /** All views, each after the views that it reads. */

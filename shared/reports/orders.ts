@@ -1,5 +1,4 @@
 import type { ReportDefinition } from './definition.ts';
-import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { orderHistory } from './views/history.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
@@ -92,5 +91,5 @@ GROUP BY brand, dt, state, currency`,
     channelConversion,
     unsettled,
   ],
-  checks: LIFECYCLE_CHECKS,
+  checks: [],
 };

@@ -1,6 +1,5 @@
 import { orders } from './orders.ts';
 import type { ReportDefinition } from './definition.ts';
-import { LIFECYCLE_CHECKS } from './lifecycle-checks.ts';
 import { commissionDue } from './views/commission-due.ts';
 import { transactionHistory } from './views/history.ts';
 import { payouts } from './views/payouts.ts';
@@ -86,7 +85,6 @@ GROUP BY brand, dt, transaction_type, order_status, currency`,
     payouts,
   ],
   checks: [
-    ...LIFECYCLE_CHECKS,
     {
       name: 'orders_unknown',
       counts: 'orders of transactions that are not among the orders of the day or of the days next to it',
