@@ -293,6 +293,7 @@ async function settingsAsOf(
   const brands = { ...settings?.brands };
   const used: UsedSettings[] = [];
   for (const { brand, settings: hash } of closes.filter(({ month }) => month === asOf)) {
+    if (hash === undefined) continue;
     brands[brand] = await readSettingsVersion(store, brand, hash, reports);
     used.push({ brand, hash: hash.slice(0, 8), since: `the close of ${asOf}` });
   }

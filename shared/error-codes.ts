@@ -35,11 +35,13 @@ type Empty = 'day_not_committed' | 'no_states' | 'nothing_to_verify';
 type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
 type Closes =
   | 'already_closed'
+  | 'before_latest_close'
+  | 'close_follows'
   | 'month_not_over'
   | 'not_closed'
   | 'not_whole'
-  | 'unreadable_amounts'
-  | 'version_lost';
+  | 'role_without_field'
+  | 'unreadable_amounts';
 
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout';
 type Refusals = 'refused' | 'rate_unavailable' | 'redirect' | 'service_code';

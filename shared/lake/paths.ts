@@ -5,8 +5,9 @@
  * ```
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
+ *   snapshots/closes/…                         the same
  *   snapshots/<table>_before/brand=<brand>/dt=<day>/<id>/part-0000.parquet   what its records were before they changed
- *   closes/<brand>/<YYYY-MM>.json              which versions a closed month has (documents/close.ts)
+ *   closes/<brand>/<YYYY-MM>.json              what a closed month was (documents/close.ts)
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
@@ -31,8 +32,9 @@ export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 export const COVERAGE_TABLE = 'coverage';
-/** The tables that are built from ledgers; they are stored like a report's table. */
-export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE];
+export const CLOSES_TABLE = 'closes';
+/** The tables that are built from ledgers and closes; they are stored like a report's table. */
+export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CLOSES_TABLE];
 
 export const SNAPSHOTS_PREFIX = 'snapshots/';
 export const CLOSES_PREFIX = 'closes/';

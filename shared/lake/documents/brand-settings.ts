@@ -167,7 +167,7 @@ export class StoredSettings {
    * @returns the hash of the settings that count from now on
    */
   async adopt(brand: string, given: LakeBrandSettings, adoption = COMMAND_LINE): Promise<string> {
-    const { lake, clock, reports, log } = this.#options;
+    const { clock, reports, log } = this.#options;
     const settings = keptOf(given);
     const own = hash('sha256', textOf(settings));
     // A run that began with older settings, before a deployment, must not bring them back when it ends.
@@ -180,7 +180,7 @@ export class StoredSettings {
     const document = this.#document(brand);
     let before = await document.cached();
     if (stays(before)) return before.current?.hash ?? own;
-    await lake.store.put(brandSettingsKey(brand, own), Buffer.from(textOf(settings)), { ifAbsent: true });
+    await this.keep(brand, given);
     const now = new Date(clock.wallMs()).toISOString();
     const after = await document.update((found) => {
       before = found;
@@ -192,6 +192,21 @@ export class StoredSettings {
     for (const { report, change } of changesOfMeaning(old?.settings ?? given, given))
       log({ event: 'meaning_changed', brand, report, message: change });
     return after.current?.hash ?? own;
+  }
+
+  /** Stores a version of settings without adopting it, so that what a close has shown can be derived again. */
+  async keep(brand: string, given: LakeBrandSettings): Promise<string> {
+    const text = textOf(keptOf(given));
+    const own = hash('sha256', text);
+    await this.#options.lake.store.put(brandSettingsKey(brand, own), Buffer.from(text), { ifAbsent: true });
+    return own;
+  }
+
+  /** The settings of a brand that have this hash; `undefined` if the lake has lost them. */
+  async version(brand: string, sha256: string): Promise<LakeBrandSettings | undefined> {
+    const key = brandSettingsKey(brand, sha256);
+    const stored = await this.#options.lake.store.get(key);
+    return stored && parseSettingsVersion(key, sha256, this.#options.reports)(parseJsonDocument(key, stored.body));
   }
 
   /** @throws BrandReportsError `config` if a run would leave settings of functions that give records another meaning */
