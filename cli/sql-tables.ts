@@ -207,7 +207,7 @@ export async function createRelations(
     if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files, ledgers);
   }
   const created = new Set(isPast ? [] : [coverageTable.name]);
-  const columnsOf = new Map<string, readonly Column[]>();
+  const columnsOf = new Map<string, Pick<StoredSchema, 'columns' | 'keys'>>();
   const isClosedRead = (name: string) =>
     isRead(name) || (!isPast && wanted === all && views.some(({ tables }) => tables.includes(name)));
   const closes = closedTables.some(isClosedRead) ? await readCloses(store, undefined, warnOf, span) : [];
@@ -225,7 +225,7 @@ export async function createRelations(
         await addTable(connection, lake, files, closed, closedVersions(closes, report), true);
         created.add(closed.name);
       }
-      columnsOf.set(name, columns);
+      columnsOf.set(name, { columns });
       if (wanted !== all && !isRead(name)) continue;
       await addTable(connection, lake, files, table, versions);
       created.add(name);
