@@ -18,7 +18,7 @@ import {
 } from '../reports/definition.ts';
 import { amountSql, decimalSql, listSql, textSql } from '../reports/views/view-sql.ts';
 import { type Role, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
-import { rowsSql } from './record-sql.ts';
+import { changesSql, rowsSql } from './record-sql.ts';
 
 /** By table. */
 export type TableSchemas = ReadonlyMap<string, Pick<StoredSchema, 'columns' | 'keys'>>;
@@ -67,22 +67,30 @@ function withRoles(
   rolesIn: (table: string) => BrandRoles | undefined,
 ): string {
   const used = new Set<string>();
-  const sqlOfRoles = sql.replaceAll(NAME_IN_SQL, (match, table: string, name: string) => {
-    const role = name === 'type' ? 'kind' : name;
-    if (!isRole(role)) throw new TypeError(`${name} is not a role`);
-    const own = rolesIn(table);
-    const places = valuePlaces(role, schemas.get(table)?.columns ?? [], own);
-    if (match.endsWith('?}')) return String(places.length > 0);
-    for (const { column } of places) used.add(column);
-    return name === 'type' ? textOf(places) : roleSql(role, places, own);
-  });
-  return sqlOfRoles.replaceAll(ROWS_IN_SQL, (_match, table: string, report: string) =>
-    rowsSql({ table, report }, schemas.get(table) ?? { columns: [] }, [...used]),
+  const sqlOfRoles = sql.replaceAll(
+    NAME_IN_SQL,
+    (match, table: string, name: string) => {
+      const role = name === 'type' ? 'kind' : name;
+      if (!isRole(role)) throw new TypeError(`${name} is not a role`);
+      const own = rolesIn(table);
+      const places = valuePlaces(role, schemas.get(table)?.columns ?? [], own);
+      if (match.endsWith('?}')) return String(places.length > 0);
+      for (const { column } of places) used.add(column);
+      return name === 'type' ? textOf(places) : roleSql(role, places, own);
+    },
   );
+  return sqlOfRoles.replaceAll(ROWS_IN_SQL, (_match, table: string, what: string, report: string) => {
+    const schema = schemas.get(table) ?? { columns: [] };
+    const of = { table, report };
+    return what === 'changes' ? changesSql(of, schema) : rowsSql(of, schema, [...used]);
+  });
 }
 
-/** `{orders.* of order_list}`: the rows of the table and those that changes replaced, with the columns that roles use. */
-const ROWS_IN_SQL = /\{(\w+)\.\* of (\w+)\}/g;
+/**
+ * `{orders.rows of order_list}`: the rows of the table and those that changes replaced, with the columns that roles use.
+ * `{orders.changes of order_list}`: its rows in the view `changes`.
+ */
+const ROWS_IN_SQL = /\{(\w+)\.(rows|changes) of (\w+)\}/g;
 
 /** Where a record may have the value of a role: in a column, in the JSON that a column contains, or in `_rescued`. */
 interface ValuePlace {

@@ -6,6 +6,7 @@
  */
 import type { ColumnType } from '../column-types.ts';
 import { beforeTable } from '../lake/paths.ts';
+import { changeViews } from './views/changes.ts';
 import type { RecordKey } from '../records/record-list.ts';
 
 /** A documented filter: the rule that its setting is checked against. */
@@ -113,12 +114,26 @@ export interface ReportView extends View {
 /** `{orders.commission}`, or `{orders.commission?}` */
 export const NAME_IN_SQL = /\{(\w+)\.(\w+)\??\}/g;
 
-/** The roles that a view uses, by table, also by way of the views that it reads. */
-export function rolesUsedBy(views: readonly ReportView[], view: ReportView): { table: string; name: string }[] {
-  return withReadViews(views, [view]).flatMap(({ sql }) =>
-    [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name })),
-  );
+/** The roles that a view uses, by table, also by way of columns of base views. */
+export function rolesUsedBy(all: readonly ReportView[], view: ReportView): { table: string; name: string }[] {
+  const read = withReadViews(all, [view]);
+  const rolesOf = ({ sql }: ReportView) =>
+    [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name }));
+  const own = rolesOf(view);
+  if (own.length > 0) return own;
+  const texts = read.filter((each) => rolesOf(each).length === 0).map(({ sql }) => sql);
+  const words = new Set(texts.flatMap((sql) => sql.match(/\w+/g) ?? []));
+  const isUsed = (name: string) => words.has(name) || (FROM_ROLES[name] ?? []).some((column) => words.has(column));
+  return read.flatMap(rolesOf).filter(({ name }) => isUsed(name));
 }
+
+/** Columns of base views that come from a role of another name. */
+const FROM_ROLES: Readonly<Record<string, readonly string[]>> = {
+  state: ['counted', 'order_state'],
+  line_state: ['counted', 'state'],
+  commission: ['counted'],
+  kind: ['type'],
+};
 
 /** These views and all views that they read, each after the views that it reads. */
 export function withReadViews(all: readonly ReportView[], views: readonly ReportView[]): ReportView[] {
@@ -267,7 +282,7 @@ export function dayTables({ table }: Pick<ReportDefinition, 'table'>): string[] 
 
 /** All views, each after the views that it reads. */
 export function allViews(reports: ReportRegistry): ReportView[] {
-  const all = Object.values(reports).flatMap(({ views }) => views);
+  const all = [...Object.values(reports).flatMap(({ views }) => views), ...changeViews(Object.values(reports))];
   return withReadViews(all, all);
 }
 

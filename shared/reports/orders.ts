@@ -2,6 +2,7 @@ import type { ReportDefinition } from './definition.ts';
 import { channelConversion } from './views/channel-conversion.ts';
 import { orderHistory } from './views/history.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
+import { orderStates } from './views/states.ts';
 import { unsettled } from './views/unsettled.ts';
 import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
 
@@ -47,12 +48,6 @@ export const orders: ReportDefinition = {
   // No field of a record is documented: all of them are discovered.
   columns: [],
   states: true,
-  lifecycle: {
-    table: 'order_states',
-    description:
-      'The lifecycle of each order: when it was first seen, effective and void, with its amounts then and now',
-    states: ['state'],
-  },
   measure: 'commission',
   refresh: [
     { untilAgeDays: 2, every: 'run' },
@@ -90,6 +85,7 @@ GROUP BY brand, dt, state, currency`,
     publisherPerformance,
     channelConversion,
     unsettled,
+    orderStates,
   ],
   checks: [],
 };

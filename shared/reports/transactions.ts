@@ -2,7 +2,9 @@ import { orders } from './orders.ts';
 import type { ReportDefinition } from './definition.ts';
 import { commissionDue } from './views/commission-due.ts';
 import { transactionHistory } from './views/history.ts';
+import { lifecycleChecks } from './views/lifecycle-checks.ts';
 import { payouts } from './views/payouts.ts';
+import { transactionStates } from './views/states.ts';
 import { sinceClose } from './views/since-close.ts';
 import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
 
@@ -44,13 +46,6 @@ export const transactions: ReportDefinition = {
   // No field of a record is documented: all of them are discovered.
   columns: [],
   states: true,
-  lifecycle: {
-    table: 'transaction_states',
-    description:
-      'The lifecycle of each transaction: when it was first seen, locked, paid and void, with its amounts then and now',
-    // The state of the line, because the state of its order may be `mixed`.
-    states: ['line_state', 'state'],
-  },
   measure: 'commission',
   refresh: orders.refresh,
   pagesAreSnapshot: true,
@@ -83,6 +78,8 @@ GROUP BY brand, dt, transaction_type, order_status, currency`,
     commissionDue,
     sinceClose,
     payouts,
+    transactionStates,
+    lifecycleChecks,
   ],
   checks: [
     {

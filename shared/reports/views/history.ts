@@ -67,7 +67,7 @@ FROM (
       .join(', ')},
     ${state} AS state, {${table}.state} AS order_state, {${table}.type} AS type, ${known} AS has_states,
     {${table}.amount} AS amount, {${table}.commission} AS commission
-  FROM {${table}.* of ${table.slice(0, -1)}_list} AS rows_of_table
+  FROM {${table}.rows of ${table.slice(0, -1)}_list} AS rows_of_table
 ) AS records`,
   };
 }

@@ -1,17 +1,36 @@
 // SQL that the views of several reports share, for both DuckDB and Trino.
 
+/** JSON of the texts in `cells` that are not NULL, by the `names` of their columns, without its braces. */
+export const RECORD_SQL = `array_join(zip_with(names, cells, (n, v) -> '"' || n || '":' || json_format(CAST(v AS json))), ',')`;
+/** The names of the columns whose texts differ. */
+export const CHANGED_NAMES_SQL = `array_join(zip_with(names, zip_with(cells, next_cells, (b, a) -> a IS DISTINCT FROM b), (n, d) -> CASE WHEN d THEN n END), ', ')`;
+
+const TEXT_IN_DUCKDB = (value: string) => `CAST(to_json(${value}) AS varchar)`;
+const IN_DUCKDB: readonly (readonly [trino: string | RegExp, duckDb: string])[] = [
+  [
+    RECORD_SQL,
+    `array_to_string(list_transform(list_zip(names, cells), lambda z: CASE WHEN z[2] IS NOT NULL THEN '"' || z[1] || '":' || ${TEXT_IN_DUCKDB('z[2]')} END), ',')`,
+  ],
+  [
+    CHANGED_NAMES_SQL,
+    "array_to_string(list_transform(list_zip(names, cells, next_cells), lambda z: CASE WHEN z[2] IS DISTINCT FROM z[3] THEN z[1] END), ', ')",
+  ],
+  [/json_format\(CAST\(("\w+") AS json\)\)/g, TEXT_IN_DUCKDB('$1')],
+  [/date_format\(("\w+"), '%Y-%m-%d %H:%i:%s\.%f'\)/g, "strftime($1, '%Y-%m-%d %H:%M:%S.%f')"],
+  [
+    /json_extract_scalar\((.+?), ('\$[^']*')\)/g,
+    "CASE WHEN json_type(TRY_CAST($1 AS json), $2) NOT IN ('ARRAY', 'OBJECT') THEN json_extract_string(TRY_CAST($1 AS json), $2) END",
+  ],
+  [/\b(min|max)_by\(/g, 'arg_$1_null('],
+];
+
 /**
  * The SQL of a view for DuckDB, which lacks functions of Trino. A macro would not help: it exists only in the session
  * that creates the view, and a database file does not keep it. As in Trino, a value at a path is NULL for text that is
  * not JSON, and for lists and objects; and `min_by` may return NULL.
  */
 export function inDuckDb(sql: string): string {
-  return sql
-    .replaceAll(
-      /json_extract_scalar\((.+?), ('\$[^']*')\)/g,
-      "CASE WHEN json_type(TRY_CAST($1 AS json), $2) NOT IN ('ARRAY', 'OBJECT') THEN json_extract_string(TRY_CAST($1 AS json), $2) END",
-    )
-    .replaceAll(/\b(min|max)_by\(/g, 'arg_$1_null(');
+  return IN_DUCKDB.reduce((text, [trino, duckDb]) => text.replaceAll(trino, duckDb), sql);
 }
 
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
