@@ -74,10 +74,13 @@ export async function addTable(
           at: placesSql(moved),
           key: keyOf(moved, columns),
         });
-      const rows = [...(same.length > 0 ? [versions(same)] : []), ...(moved.length > 0 ? [placed()] : [])];
-      // In the past no reading had brought the rows as they are stored now.
-      const all = rows.join(' UNION ALL BY NAME ');
-      return isPast ? `SELECT * REPLACE (CAST(NULL AS timestamp) AS ${SYNCED_AT}) FROM (${all})` : all;
+      if (!isPast) return versions(same);
+      // In the past, no reading had brought the rows as they are stored now.
+      const unread = `SELECT * EXCLUDE (${SYNCED_AT}) FROM (${versions(same)})`;
+      return [
+        ...(same.length > 0 ? [unread] : []),
+        ...(moved.length > 0 ? [`SELECT * FROM (${placed()})`] : []),
+      ].join(' UNION ALL BY NAME ');
     },
   );
 }

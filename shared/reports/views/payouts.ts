@@ -20,6 +20,8 @@ const PARTS = {
 const SUMS = [...Object.keys(PARTS), 'reversed_after_paid'];
 const RECORD = 'brand, dt, report, publisher_id, currency';
 const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => ALL_AGES.map(sqlOf).join(separator);
+const noneSql = (names: readonly string[]) => names.map((name) => `0 AS ${name}`).join(', ');
+const NO_AGES = noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]));
 const TABLES = ['orders', 'transactions'] as const;
 
 /**
@@ -133,8 +135,6 @@ FROM (
 
 type Table = (typeof TABLES)[number];
 
-const noneSql = (names: readonly string[]) => names.map((name) => `0 AS ${name}`).join(', ');
-const NO_AGES = noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]));
 
 /** What counts now, by day. */
 function nowSql(table: Table): string {
