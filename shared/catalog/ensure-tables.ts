@@ -4,10 +4,9 @@ import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
 import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
-import { lifecycleShape } from '../lifecycle/index.ts';
-import { dayShapes, tableShape } from '../pipeline/publish.ts';
+import { beforeShape } from '../history/index.ts';
+import { tableShape } from '../pipeline/publish.ts';
 import { viewsOf } from '../reports/definition.ts';
-import { closedShape } from './closed-tables.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
 
 async function described(
@@ -22,7 +21,7 @@ async function described(
 
 /**
  * Creates or extends the report's table until it has every column of the schema, including columns that other runs
- * append meanwhile. Does the same for the report's lifecycle table.
+ * append meanwhile. Does the same for the table of what its records were before.
  */
 export async function ensureTable(
   context: Pick<BrandReport, 'report' | 'schema' | 'stored' | 'lake'>,
@@ -30,11 +29,11 @@ export async function ensureTable(
   let shape = await tableShape(context);
   for (let known = -1; known !== shape.columns.length; shape = await tableShape(context)) {
     known = shape.columns.length;
-    await context.lake.catalog?.ensureTable(await described(context, shape));
+    const { columns } = await described(context, shape);
+    await context.lake.catalog?.ensureTable({ ...shape, columns });
+    await context.lake.catalog?.ensureTable(beforeShape(context.report, columns));
     await context.schema.refresh();
   }
-  const ofLifecycle = lifecycleShape(context.report);
-  if (ofLifecycle) await context.lake.catalog?.ensureTable(ofLifecycle);
   return shape;
 }
 
@@ -57,14 +56,4 @@ export async function ensureTableAndViews(context: BrandReport): Promise<void> {
       log({ event: 'view_failed', view: view.name, ...errorSummary(rethrowBugs(thrown)) });
     }
   }
-}
-
-export async function ensureClosedTables(
-  context: Pick<BrandReport, 'report' | 'schema' | 'stored' | 'lake'>,
-): Promise<void> {
-  const { catalog } = context.lake;
-  if (!catalog) return;
-  const [own, ...others] = await dayShapes(context);
-  for (const shape of [await described(context, own), ...others])
-    await catalog.ensureTable(closedShape(shape));
 }

@@ -9,7 +9,6 @@ import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type Close, readCloses } from '../lake/documents/close.ts';
 import type { CatalogStamp } from '../lake/documents/catalog-stamp.ts';
 import { StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LedgerMonths, listLedgers } from '../lake/documents/read.ts';
@@ -22,12 +21,9 @@ import type { StoredSchema } from '../lake/documents/schema.ts';
 import type { Catalog } from '../ports.ts';
 import { type ReportRegistry, allViews } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { changesTable, changeViews } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
-import { writeChanges } from './changes.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
-import { publishCloses } from './closed-tables.ts';
-import { ensureClosedTables, ensureTable } from './ensure-tables.ts';
+import { ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
 import { isNewer } from '../program-version.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
@@ -67,14 +63,13 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
   const time = createTimeBudget(options.deadline, options.clock.monotonicMs);
   await ensureAllTables(options);
   const reports = await listLedgers(lake.store, options.reports);
-  const closes = await readCloses(lake.store);
   let published = 0;
   const brandsLeft: string[] = [];
   for (const brand of new Set([...Object.keys(settings.brands), ...reports.map((each) => each.brand)])) {
     const stamped = wanted.brand(brand);
     if (found.brands[brand] === stamped) continue;
     const own = reports.filter((each) => each.brand === brand);
-    const update = await updateBrand(options, time, own, closes);
+    const update = await updateBrand(options, time, own);
     published += update.published;
     if (update.isComplete)
       await stamp.update((current) => ({ ...current, brands: { ...current.brands, [brand]: stamped } }));
@@ -118,17 +113,11 @@ async function ensureAllTables(options: UpdateOptions): Promise<void> {
   const roles = tableRoles(Object.values(reports), await stored.all(options.settings));
   for (const report of Object.values(reports)) {
     const schema = documents.schema(report);
-    const of = { report, lake, schema, stored };
-    await ensureTable(of);
-    await ensureClosedTables(of);
+    await ensureTable({ report, lake, schema, stored });
     schemas.set(report.table, await schema.cached());
   }
   await catalog.ensureTable(coverageTable);
-  await catalog.ensureTable(changesTable);
-  const views = [
-    ...allViews(reports).map((view) => viewOver(view, schemas, roles)),
-    ...[freshness, ...changeViews(reports)],
-  ];
+  const views = [...allViews(reports).map((view) => viewOver(view, schemas, roles)), freshness];
   for (const view of views) await catalog.ensureView(view);
 }
 
@@ -144,7 +133,6 @@ async function updateBrand(
   options: UpdateOptions,
   time: TimeBudget,
   reports: readonly LedgerMonths[],
-  closes: readonly Close[],
 ): Promise<{ published: number; isComplete: boolean }> {
   const { skip, isComplete } = createSkipper(options, time);
   // Of this brand alone, so that its ledgers are freed after its turn.
@@ -175,9 +163,7 @@ async function updateBrand(
     await skip(async () => {
       const { hasReturnedRecords } = await context.reportState.cached();
       await writeCoverage(context, months, hasReturnedRecords);
-      await writeChanges(context, months);
     });
-    await skip(() => publishCloses(context, closes));
   });
   return { published, isComplete: isComplete() };
 }

@@ -7,9 +7,9 @@ import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type DayObjects, type Ledger, hasSameObjects, recordPublished } from '../lake/documents/ledger.ts';
 import { snapshotsByTable } from '../lake/documents/read.ts';
-import { brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
+import { beforeTable, brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
-import { lifecycleShape } from '../lifecycle/index.ts';
+import { beforeShape } from '../history/index.ts';
 import type { TableShape } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
@@ -23,20 +23,29 @@ export async function tableShape({
   return { name, description, partitionKeys: DAY_PARTITION_KEYS, columns };
 }
 
+/** The shapes of `dayTables`. */
 export async function dayShapes(
   context: Pick<BrandReport, 'report' | 'schema'>,
-): Promise<[own: TableShape, ...others: TableShape[]]> {
-  const ofLifecycle = lifecycleShape(context.report);
-  return [await tableShape(context), ...(ofLifecycle ? [ofLifecycle] : [])];
+): Promise<[own: TableShape, before: TableShape]> {
+  const own = await tableShape(context);
+  return [own, beforeShape(context.report, own.columns)];
 }
 
 async function pointAt(context: BrandReport, day: string, objects: DayObjects): Promise<void> {
   const { report, brand, lake } = context;
-  const snapshots = new Map(snapshotsByTable(report, objects));
-  for (const shape of await dayShapes(context)) {
-    const snapshot = snapshots.get(shape.name);
-    if (snapshot !== undefined) await lake.catalog?.setSnapshot(shape, dayPartition(brand, day), snapshot);
+  const shapes = await dayShapes(context);
+  const partition = dayPartition(brand, day);
+  // What records were before comes first, so that no query misses a record in both tables (I3).
+  for (const [table, snapshot] of snapshotsByTable(report, objects)) {
+    const shape = shapes.find(({ name }) => name === table);
+    if (shape) await lake.catalog?.setSnapshot(shape, partition, snapshot);
   }
+  if (isWithoutChanges(objects)) await lake.catalog?.removePartition(beforeTable(report.table), partition);
+}
+
+/** Whether the day had changes that are no longer known, so that a partition may still have them. */
+function isWithoutChanges({ history }: DayObjects): boolean {
+  return history?.anewPlace !== undefined && history.object === undefined;
 }
 
 /**
@@ -94,12 +103,16 @@ export async function pendingPublications(
   const pointed = new Map<string, ReadonlyMap<string, readonly string[]>>();
   for (const table of dayTables(report))
     pointed.set(table, await catalog.snapshotsByPartition(table, brandPartitions(brand), { from, to }));
-  const isPending = ({ day, published, ...objects }: (typeof committed)[number]) =>
-    !published ||
-    snapshotsByTable(report, objects).some(([table, snapshot]) => {
-      const found = pointed.get(table)?.get(partitionPath(dayPartition(brand, day))) ?? [];
-      return found.length !== 1 || found[0] !== snapshot;
-    });
+  const isPending = ({ day, published, ...objects }: (typeof committed)[number]) => {
+    const found = (table: string) => pointed.get(table)?.get(partitionPath(dayPartition(brand, day))) ?? [];
+    return (
+      !published ||
+      snapshotsByTable(report, objects).some(
+        ([table, snapshot]) => found(table).length !== 1 || found(table)[0] !== snapshot,
+      ) ||
+      (isWithoutChanges(objects) && found(beforeTable(report.table)).length > 0)
+    );
+  };
   return committed.filter(isPending).map(({ day }) => day);
 }
 

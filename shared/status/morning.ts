@@ -5,9 +5,8 @@
  */
 import { DAY_MS, addDays, monthOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
-import { type Finding, ledgerTableSql } from '../findings/index.ts';
+import { type Finding, changesSql } from '../findings/index.ts';
 import { whenToSet } from '../lake/documents/role-gaps.ts';
-import { CHANGES_TABLE } from '../lake/paths.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
@@ -125,11 +124,9 @@ function changedDays({ name, tables, nowMs }: PageBrand): Html {
       return each.includes(undefined) ? `${exactNumber(known)} or more` : exactNumber(known);
     });
   const rows = changed.map(({ table, days }) => [table, rangesText(days), ...counts(days)]);
-  const sql = ledgerTableSql(
-    CHANGES_TABLE,
-    { brand: name, reports: changed.map(({ report }) => report) },
-    [...new Set(changed.flatMap(({ days }) => days.map(({ dt }) => dt)))].sort(),
-  );
+  const sql = changed
+    .map(({ table, days }) => changesSql(table, { brand: name, days: days.map(({ dt }) => dt) }))
+    .join(';\n');
   return html`${heading}
 ${pageTable(`Changes of ${name}`, ['report', 'days', 'added', 'removed', 'altered'], rows)}${sqlBlock('all changes of these days', sql)}`;
 }

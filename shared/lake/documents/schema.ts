@@ -61,6 +61,11 @@ export interface StoredSchema extends TableSchema, HasRecentWrites {
   keys?: readonly string[] | undefined;
 }
 
+/** A number that grows whenever views over the table have to be made anew. */
+export function sizeOfSchema({ columns, keys = [] }: Pick<StoredSchema, 'columns' | 'keys'>): number {
+  return columns.length + keys.length;
+}
+
 /** By day: the columns that were first seen in its records, and when. */
 export type NewColumns = ReadonlyMap<string, readonly { column: string; at: string }[]>;
 

@@ -204,7 +204,9 @@ function shareSql(part: string, whole: string): string {
 
 /** The share for the largest age that the month has reached. */
 function moveSql(which: 'least' | 'most'): string {
-  const share = ALL_AGES.toReversed().map((age) => `WHEN month_age >= ${age} OR ${age} = 0 THEN ${which}_${age}`);
+  const share = ALL_AGES.toReversed().map(
+    (age) => `WHEN month_age >= ${age} OR ${age} = 0 THEN ${which}_${age}`,
+  );
   return `CAST(round(CAST(commission AS double) * CASE ${share.join(' ')} END, 2) AS decimal(38,9))`;
 }
 
