@@ -195,8 +195,11 @@ export interface ReportDefinition {
   likelyKeys?: readonly RecordKey[];
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
-  /** Whether records have a state, which decides whether they can still change. */
-  states?: true;
+  /**
+   * The roles with the state of a record, which decides whether it can still change: the first role that has a value counts.
+   * Missing: records have no state.
+   */
+  states?: readonly ('state' | 'line_state')[];
   /** The column whose sum describes a day best. */
   measure?: string;
   refresh: readonly RefreshTier[];

@@ -133,9 +133,6 @@ FROM (
 
 type Table = (typeof TABLES)[number];
 
-const noneSql = (names: readonly string[]) => names.map((name) => `0 AS ${name}`).join(', ');
-const NO_AGES = noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]));
-
 /** What counts now, by day. */
 function nowSql(table: Table): string {
   return `SELECT ${RECORD}, named, ${Object.keys(PARTS).join(', ')}, 0 AS reversed_after_paid, unknown,
@@ -185,9 +182,13 @@ function laterSql(table: Table): string {
 
 function paidSql(table: Table): string {
   return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, ${noneSql(Object.keys(PARTS))},
-      ${sumSql({ amount: 'difference' })} AS reversed_after_paid, sum(unknown) AS unknown, ${NO_AGES}
+      ${sumSql({ amount: 'difference' })} AS reversed_after_paid, sum(unknown) AS unknown, ${noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]))}
     FROM (${reversedSql(table)}) AS reversed
     GROUP BY ${RECORD}`;
+}
+
+function noneSql(names: readonly string[]): string {
+  return names.map((name) => `0 AS ${name}`).join(', ');
 }
 
 function historyOf(table: Table): string {
