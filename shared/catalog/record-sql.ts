@@ -1,6 +1,6 @@
 import type { Column } from '../column-types.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
-import { beforeTable } from '../lake/paths.ts';
+import { beforeTable } from '../reports/view.ts';
 import { NOW_PLACE } from '../reports/views/history.ts';
 import { keySql } from '../reports/views/key-sql.ts';
 import { CHANGED_NAMES_SQL, RECORD_SQL } from '../reports/views/view-sql.ts';

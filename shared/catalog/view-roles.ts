@@ -67,18 +67,15 @@ function withRoles(
   rolesIn: (table: string) => BrandRoles | undefined,
 ): string {
   const used = new Set<string>();
-  const sqlOfRoles = sql.replaceAll(
-    NAME_IN_SQL,
-    (match, table: string, name: string) => {
-      const role = name === 'type' ? 'kind' : name;
-      if (!isRole(role)) throw new TypeError(`${name} is not a role`);
-      const own = rolesIn(table);
-      const places = valuePlaces(role, schemas.get(table)?.columns ?? [], own);
-      if (match.endsWith('?}')) return String(places.length > 0);
-      for (const { column } of places) used.add(column);
-      return name === 'type' ? textOf(places) : roleSql(role, places, own);
-    },
-  );
+  const sqlOfRoles = sql.replaceAll(NAME_IN_SQL, (match, table: string, name: string) => {
+    const role = name === 'type' ? 'kind' : name;
+    if (!isRole(role)) throw new TypeError(`${name} is not a role`);
+    const own = rolesIn(table);
+    const places = valuePlaces(role, schemas.get(table)?.columns ?? [], own);
+    if (match.endsWith('?}')) return String(places.length > 0);
+    for (const { column } of places) used.add(column);
+    return name === 'type' ? textOf(places) : roleSql(role, places, own);
+  });
   return sqlOfRoles.replaceAll(ROWS_IN_SQL, (_match, table: string, what: string, report: string) => {
     const schema = schemas.get(table) ?? { columns: [] };
     const of = { table, report };

@@ -9,4 +9,3 @@ export {
 export { historyOfFound } from './found-history.ts';
 export { rowsAt } from './rows-at.ts';
 export { type Version, versionAt, versionsOf } from './versions.ts';
-export { changeViews, changesTable } from './change-views.ts';

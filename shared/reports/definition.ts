@@ -5,9 +5,11 @@
  * about fetching pages or writing rows.
  */
 import type { ColumnType } from '../column-types.ts';
-import { beforeTable } from '../lake/paths.ts';
-import { changeViews } from './views/changes.ts';
 import type { RecordKey } from '../records/record-list.ts';
+import { type ReportView, beforeTable, tablesReadBy, withReadViews } from './view.ts';
+import { changeViews } from './views/changes.ts';
+
+export * from './view.ts';
 
 /** A documented filter: the rule that its setting is checked against. */
 export type Filter =
@@ -91,66 +93,6 @@ export interface DocumentedColumn {
   type: ColumnType;
   /** In the words of that page; missing if the page has no description. */
   meaning?: string;
-}
-
-/** A view as a catalog stores it: `sql` runs on both DuckDB and Athena. */
-export interface View {
-  name: string;
-  description: string;
-  columns: readonly (readonly [name: string, type: ColumnType, description: string])[];
-  sql: string;
-}
-
-/**
- * A view over tables and other views. In the SQL of base views, `{table.commission}` is the value of that role
- * (`catalog/view-roles.ts`), and `{table.commission?}` is whether the role has a field. All other views read the columns of
- * base views.
- */
-export interface ReportView extends View {
-  /** The tables and views that its SQL reads. */
-  tables: readonly string[];
-}
-
-/** `{orders.commission}`, or `{orders.commission?}` */
-export const NAME_IN_SQL = /\{(\w+)\.(\w+)\??\}/g;
-
-/** The roles that a view uses, by table, also by way of columns of base views. */
-export function rolesUsedBy(all: readonly ReportView[], view: ReportView): { table: string; name: string }[] {
-  const read = withReadViews(all, [view]);
-  const rolesOf = ({ sql }: ReportView) =>
-    [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name }));
-  const own = rolesOf(view);
-  if (own.length > 0) return own;
-  const texts = read.filter((each) => rolesOf(each).length === 0).map(({ sql }) => sql);
-  const words = new Set(texts.flatMap((sql) => sql.match(/\w+/g) ?? []));
-  const isUsed = (name: string) => words.has(name) || (FROM_ROLES[name] ?? []).some((column) => words.has(column));
-  return read.flatMap(rolesOf).filter(({ name }) => isUsed(name));
-}
-
-/** Columns of base views that come from a role of another name. */
-const FROM_ROLES: Readonly<Record<string, readonly string[]>> = {
-  state: ['counted', 'order_state'],
-  line_state: ['counted', 'state'],
-  commission: ['counted'],
-  kind: ['type'],
-};
-
-/** These views and all views that they read, each after the views that it reads. */
-export function withReadViews(all: readonly ReportView[], views: readonly ReportView[]): ReportView[] {
-  const found = new Set<ReportView>();
-  const add = (view: ReportView) => {
-    for (const table of view.tables) for (const read of all) if (read.name === table) add(read);
-    found.add(view);
-  };
-  for (const view of views) add(view);
-  return [...found];
-}
-
-/** The tables that are no views which the view reads, also by way of the views that it reads. */
-export function tablesReadBy(all: readonly ReportView[], view: ReportView): string[] {
-  const views = withReadViews(all, [view]);
-  const names = views.map(({ name }) => name);
-  return [...new Set(views.flatMap(({ tables }) => tables))].filter((table) => !names.includes(table));
 }
 
 /**
@@ -253,15 +195,11 @@ export interface ReportDefinition {
   likelyKeys?: readonly RecordKey[];
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
-  /** Whether records have a state, which decides whether they can still change. */
-  states?: true;
-  /** The lifecycle table of the report's records; missing if records have no state. */
-  lifecycle?: {
-    table: string;
-    description: string;
-    /** The roles with the state of a record: the first role that has a value counts. */
-    states: readonly ('state' | 'line_state')[];
-  };
+  /**
+   * The roles with the state of a record, which decides whether it can still change: the first role that has a value counts.
+   * Missing: records have no state.
+   */
+  states?: readonly ('state' | 'line_state')[];
   /** The column whose sum describes a day best. */
   measure?: string;
   refresh: readonly RefreshTier[];
@@ -282,7 +220,10 @@ export function dayTables({ table }: Pick<ReportDefinition, 'table'>): string[] 
 
 /** All views, each after the views that it reads. */
 export function allViews(reports: ReportRegistry): ReportView[] {
-  const all = [...Object.values(reports).flatMap(({ views }) => views), ...changeViews(Object.values(reports))];
+  const all = [
+    ...Object.values(reports).flatMap(({ views }) => views),
+    ...changeViews(Object.values(reports)),
+  ];
   return withReadViews(all, all);
 }
 
@@ -291,6 +232,6 @@ export function viewsOf(reports: ReportRegistry, { table }: Pick<ReportDefinitio
   const all = allViews(reports);
   return all.filter((view) => {
     const read = tablesReadBy(all, view);
-    return read.includes(table) || read.includes(`${table}_before`);
+    return read.includes(table) || read.includes(beforeTable(table));
   });
 }

@@ -47,7 +47,7 @@ export const orders: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: true,
+  states: ['state'],
   measure: 'commission',
   refresh: [
     { untilAgeDays: 2, every: 'run' },

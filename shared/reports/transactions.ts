@@ -45,7 +45,8 @@ export const transactions: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: true,
+  // The state of the line, because the state of its order may be `mixed`.
+  states: ['line_state', 'state'],
   measure: 'commission',
   refresh: orders.refresh,
   pagesAreSnapshot: true,

@@ -206,7 +206,9 @@ export class StoredSettings {
   async version(brand: string, sha256: string): Promise<LakeBrandSettings | undefined> {
     const key = brandSettingsKey(brand, sha256);
     const stored = await this.#options.lake.store.get(key);
-    return stored && parseSettingsVersion(key, sha256, this.#options.reports)(parseJsonDocument(key, stored.body));
+    return (
+      stored && parseSettingsVersion(key, sha256, this.#options.reports)(parseJsonDocument(key, stored.body))
+    );
   }
 
   /** @throws BrandReportsError `config` if a run would leave settings of functions that give records another meaning */

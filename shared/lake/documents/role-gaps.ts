@@ -56,7 +56,9 @@ export function roleGaps(
     const places = placesOf(columns, own);
     const evidence = whyEmpty({ role, fields: own, columns: places.map(({ column }) => column.name) }, days);
     const views = viewsOf(reports, report)
-      .filter((view) => rolesUsedBy(all, view).some(({ table, name }) => table === report.table && name === role))
+      .filter((view) =>
+        rolesUsedBy(all, view).some(({ table, name }) => table === report.table && name === role),
+      )
       .map(({ name }) => name);
     if (evidence === undefined || views.length === 0) return [];
     const similar = role === 'currency' ? names.filter((name) => LIKE_CURRENCY.test(name)) : [];

@@ -1,10 +1,13 @@
-import type { ReportDefinition, ReportView } from '../definition.ts';
+import { type ReportView, beforeTable } from '../view.ts';
 
-type OfTable = Pick<ReportDefinition, 'name' | 'table'>;
+interface OfTable {
+  name: string;
+  table: string;
+}
 
 /** The views over what was before, over the tables of all reports. */
 export function changeViews(reports: readonly OfTable[]): readonly ReportView[] {
-  const before = reports.map(({ table }) => `${table}_before`);
+  const before = reports.map(({ table }) => beforeTable(table));
   return [
     {
       name: 'changes',
@@ -23,7 +26,11 @@ export function changeViews(reports: readonly OfTable[]): readonly ReportView[] 
         ['version', 'string', 'The id of the version that the change published'],
         ['previous_version', 'string', 'The id of the version that was replaced'],
         ['columns', 'string', 'The names of the columns that differ, if the record was altered'],
-        ['before', 'string', 'The record before as JSON with texts, without empty columns; NULL: it was not there'],
+        [
+          'before',
+          'string',
+          'The record before as JSON with texts, without empty columns; NULL: it was not there',
+        ],
         [
           'after',
           'string',
@@ -44,8 +51,16 @@ export function changeViews(reports: readonly OfTable[]): readonly ReportView[] 
         ['dt', 'string', 'The day that changed'],
         ['rows_now', 'bigint', 'Rows of the newest version'],
         ['changes', 'bigint', 'How often the day changed'],
-        ['first_changed_at', 'timestamp', 'By when the day had first changed, in UTC; NULL: its history began anew'],
-        ['last_changed_at', 'timestamp', 'By when the day had last changed, in UTC; NULL: its history began anew'],
+        [
+          'first_changed_at',
+          'timestamp',
+          'By when the day had first changed, in UTC; NULL: its history began anew',
+        ],
+        [
+          'last_changed_at',
+          'timestamp',
+          'By when the day had last changed, in UTC; NULL: its history began anew',
+        ],
         ['added', 'bigint', 'Records that were added, as far as the history of the day reaches back'],
         ['removed', 'bigint', 'Records that were removed, as far as the history of the day reaches back'],
         ['altered', 'bigint', 'Records that were altered, as far as the history of the day reaches back'],
@@ -58,7 +73,7 @@ LEFT JOIN (
   SELECT brand, report, dt, min(_by) AS first_changed_at, max(_by) AS last_changed_at,
     ${['added', 'removed', 'altered'].map((what) => `CAST(count(CASE WHEN _what = '${what}' THEN 1 END) AS bigint) AS ${what}`).join(', ')}
   FROM (
-    ${reports.map(({ name, table }) => `SELECT brand, '${name}' AS report, dt, _what, _by FROM ${table}_before`).join('\n    UNION ALL ')}
+    ${reports.map(({ name, table }) => `SELECT brand, '${name}' AS report, dt, _what, _by FROM ${beforeTable(table)}`).join('\n    UNION ALL ')}
   ) AS rows_before
   GROUP BY brand, report, dt
 ) AS counted ON counted.brand = days.brand AND counted.report = days.report AND counted.dt = days.dt

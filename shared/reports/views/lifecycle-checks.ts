@@ -21,7 +21,11 @@ export const lifecycleChecks: ReportView = {
   columns: [
     ['brand', 'string', 'The brand'],
     ['report', 'string', 'orders or transactions'],
-    ['dt', 'string', 'The day of the record; of a record that was reversed, the day on which it was first paid'],
+    [
+      'dt',
+      'string',
+      'The day of the record; of a record that was reversed, the day on which it was first paid',
+    ],
     ['key', 'string', 'The key of the record; NULL: it was paid, has no key and is gone'],
     [
       'what',

@@ -20,8 +20,6 @@ const PARTS = {
 const SUMS = [...Object.keys(PARTS), 'reversed_after_paid'];
 const RECORD = 'brand, dt, report, publisher_id, currency';
 const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => ALL_AGES.map(sqlOf).join(separator);
-const noneSql = (names: readonly string[]) => names.map((name) => `0 AS ${name}`).join(', ');
-const NO_AGES = noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]));
 const TABLES = ['orders', 'transactions'] as const;
 
 /**
@@ -135,7 +133,6 @@ FROM (
 
 type Table = (typeof TABLES)[number];
 
-
 /** What counts now, by day. */
 function nowSql(table: Table): string {
   return `SELECT ${RECORD}, named, ${Object.keys(PARTS).join(', ')}, 0 AS reversed_after_paid, unknown,
@@ -185,9 +182,13 @@ function laterSql(table: Table): string {
 
 function paidSql(table: Table): string {
   return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, ${noneSql(Object.keys(PARTS))},
-      ${sumSql({ amount: 'difference' })} AS reversed_after_paid, sum(unknown) AS unknown, ${NO_AGES}
+      ${sumSql({ amount: 'difference' })} AS reversed_after_paid, sum(unknown) AS unknown, ${noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]))}
     FROM (${reversedSql(table)}) AS reversed
     GROUP BY ${RECORD}`;
+}
+
+function noneSql(names: readonly string[]): string {
+  return names.map((name) => `0 AS ${name}`).join(', ');
 }
 
 function historyOf(table: Table): string {
@@ -204,7 +205,9 @@ function shareSql(part: string, whole: string): string {
 
 /** The share for the largest age that the month has reached. */
 function moveSql(which: 'least' | 'most'): string {
-  const share = ALL_AGES.toReversed().map((age) => `WHEN month_age >= ${age} OR ${age} = 0 THEN ${which}_${age}`);
+  const share = ALL_AGES.toReversed().map(
+    (age) => `WHEN month_age >= ${age} OR ${age} = 0 THEN ${which}_${age}`,
+  );
   return `CAST(round(CAST(commission AS double) * CASE ${share.join(' ')} END, 2) AS decimal(38,9))`;
 }
 

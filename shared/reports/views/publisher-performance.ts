@@ -1,13 +1,16 @@
 import type { ReportView } from '../definition.ts';
-import {
-  UNKNOWN_AMOUNTS,
-  recordsSql,
-  allSql,
-  sumSql,
-  unknownAmountsSql,
-} from './view-sql.ts';
+import { UNKNOWN_AMOUNTS, recordsSql, allSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
-const FIELDS = ['kind', 'publisher_id', 'publisher_name', 'currency', 'state', 'has_states', 'amount', 'commission'];
+const FIELDS = [
+  'kind',
+  'publisher_id',
+  'publisher_name',
+  'currency',
+  'state',
+  'has_states',
+  'amount',
+  'commission',
+];
 const COUNTS = ['orders', 'orders_new', 'orders_effective', 'orders_void'];
 const SUMS = ['amount', 'commission', 'commission_new', 'commission_effective', 'commission_void', 'bonus'];
 const SHOWN = [...COUNTS, ...SUMS, UNKNOWN_AMOUNTS[0]].join(', ');

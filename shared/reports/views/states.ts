@@ -81,11 +81,7 @@ function statesView(
         'timestamp',
         'When the last reading that had the record began; NULL: the record is there',
       ],
-      [
-        'gone_by',
-        'timestamp',
-        'When the first reading without the record ended; NULL: the record is there',
-      ],
+      ['gone_by', 'timestamp', 'When the first reading without the record ended; NULL: the record is there'],
       ['seen_currency', 'string', 'The currency when the record was first seen'],
       ...['seen', ...STATES].flatMap((state) => {
         const isSeen = state === 'seen';
@@ -161,7 +157,8 @@ export function daysSql(table: 'orders' | 'transactions'): string {
 
 export const orderStates = statesView('orders', {
   name: 'order_states',
-  description: 'Each order with a key: when it was first seen, effective and void, with its amounts then and now',
+  description:
+    'Each order with a key: when it was first seen, effective and void, with its amounts then and now',
 });
 
 export const transactionStates = statesView('transactions', {

@@ -1,12 +1,5 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
-import {
-  NOW_SQL,
-  UNKNOWN_AMOUNTS,
-  listSql,
-  recordsSql,
-  sumSql,
-  unknownAmountsSql,
-} from './view-sql.ts';
+import { NOW_SQL, UNKNOWN_AMOUNTS, listSql, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
 const FIELDS = ['state', 'currency', 'commission', 'has_states'];
 const commissionOf = (table: string) => ({

@@ -78,7 +78,9 @@ export interface Summed {
 /** A sum of amounts: 0 without rows, and NULL if an amount is unknown. */
 export function sumSql(summed: Summed): string {
   const { amount, of, known } = summed;
-  const isWhole = [...(known === undefined ? [] : [allSql(known)]), `${unknownSql(summed)} = 0`].join(' AND ');
+  const isWhole = [...(known === undefined ? [] : [allSql(known)]), `${unknownSql(summed)} = 0`].join(
+    ' AND ',
+  );
   return `CAST(CASE WHEN ${isWhole} THEN COALESCE(sum(${whenSql(amount, of)}), 0) END AS ${SUM})`;
 }
 
