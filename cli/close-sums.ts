@@ -25,7 +25,8 @@ import {
   unknownCopiesSql,
 } from '../shared/reports/views/since-close.ts';
 import type { LakeBrandSettings } from '../shared/settings/settings.ts';
-import { createSqlConnection, literal } from './sql-tables.ts';
+import { literal } from './sql-files.ts';
+import { createSqlConnection } from './sql-tables.ts';
 
 /** The reports that state commission. */
 export const MONEY_REPORTS = [transactions, orders];
@@ -142,11 +143,17 @@ export function closeSums(store: ObjectStore): CloseSums {
 const SUMS = 'publisher_id, publisher_name, currency, CAST(counted AS varchar) AS counted, unknown';
 
 /** What counts at the close of the comparison, and its statement: how much more that is than at the close before. */
-export async function totalsAt(connection: DuckDBConnection, comparison: Comparison): Promise<Close['totals']> {
+export async function totalsAt(
+  connection: DuckDBConnection,
+  comparison: Comparison,
+): Promise<Close['totals']> {
   const days = comparedDays(comparison);
   await fillComparedDays(connection, comparison.brand, days);
   const current = Object.entries({ orders: 'order_history', transactions: 'transaction_history' }).map(
-    ([table, view]) => `SELECT h.publisher_id, h.publisher_name, h.currency, h.counted, 0 AS copies_then, 1 AS copies_now, h.dt
+    ([
+      table,
+      view,
+    ]) => `SELECT h.publisher_id, h.publisher_name, h.currency, h.counted, 0 AS copies_then, 1 AS copies_now, h.dt
     FROM ${view} h JOIN compared_days d ON d.brand = h.brand AND d.dt = h.dt AND d.report = '${table}'
     WHERE h.what = 'now' AND d.now_place IS NOT NULL`,
   );
@@ -176,7 +183,11 @@ export async function totalsAt(connection: DuckDBConnection, comparison: Compari
       const now = find(counted);
       return [
         {
-          ...{ publisher_id: first.publisher_id, publisher_name: first.publisher_name, currency: first.currency },
+          ...{
+            publisher_id: first.publisher_id,
+            publisher_name: first.publisher_name,
+            currency: first.currency,
+          },
           counted: added(now),
           statement: subtracted(added(now), added([...find(before), ...find(opening)])),
           unknown: now.reduce((sum, { unknown }) => sum + unknown, 0),
@@ -195,7 +206,9 @@ function ofWhom({ publisher_id: id, currency }: Pick<CloseTotal, 'publisher_id' 
 /** What counted at the close before, without days that were erased since: no publisher is billed for an erasure. */
 function paidBefore({ before }: Comparison): Sum[] {
   const last = before.at(-1);
-  const negative = (last?.erased ?? []).flatMap(({ totals }) => totals).map((sum) => ({ ...sum, counted: subtracted('0', sum.counted) }));
+  const negative = (last?.erased ?? [])
+    .flatMap(({ totals }) => totals)
+    .map((sum) => ({ ...sum, counted: subtracted('0', sum.counted) }));
   return [...(last?.totals ?? []), ...negative];
 }
 

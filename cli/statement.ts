@@ -7,11 +7,7 @@ import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { endOfDay } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, closedDays, lackingDays } from '../shared/lake/documents/close.ts';
-import {
-  type SettingsNote,
-  StoredSettings,
-  settingsInUse,
-} from '../shared/lake/documents/brand-settings.ts';
+import { type SettingsNote, StoredSettings, settingsInUse } from '../shared/lake/documents/brand-settings.ts';
 import { readLedgers } from '../shared/lake/documents/read.ts';
 import {
   type DraftOptions,
@@ -47,7 +43,7 @@ import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
 import { gapNotes } from './role-notes.ts';
-import { literal } from './sql-tables.ts';
+import { literal } from './sql-files.ts';
 
 export type Fact = Readonly<Record<string, string | null>>;
 
@@ -246,7 +242,8 @@ SELECT ${head}, ${ENTRY_COLUMNS} FROM (
   HAVING ${then} <> ${now} OR ${unknownThen} <> ${unknownNow}
 ) AS found`;
   const values = totals.map(
-    (each) => `(${[each.publisher_id, each.publisher_name, each.currency].map(literal).join(', ')}, CAST(${literal(each.statement)} AS decimal(38,9)))`,
+    (each) =>
+      `(${[each.publisher_id, each.publisher_name, each.currency].map(literal).join(', ')}, CAST(${literal(each.statement)} AS decimal(38,9)))`,
   );
   const listed = `SELECT publisher_id, currency, sum(known) AS counted FROM entries WHERE brand = ${literal(brand)} GROUP BY ALL`;
   const rest = `INSERT INTO entries (brand, month, closed_at, publisher_id, publisher_name, entry, reason, counted, known, currency)
@@ -260,7 +257,9 @@ SELECT ${head}, publisher_id, publisher_name, 'rest', ${literal(reasonOf(compari
     WHERE l.publisher_id IS NOT DISTINCT FROM t.publisher_id AND l.currency IS NOT DISTINCT FROM t.currency)
 ) AS rests WHERE rest <> 0`;
   const only =
-    publisher === undefined ? '' : `DELETE FROM entries WHERE publisher_id IS DISTINCT FROM ${literal(publisher)}`;
+    publisher === undefined
+      ? ''
+      : `DELETE FROM entries WHERE publisher_id IS DISTINCT FROM ${literal(publisher)}`;
   const run = async () => {
     await connection.run(sql);
     if (values.length > 0) await connection.run(rest);
@@ -305,7 +304,8 @@ function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {
   const missing = lackingDays(at).filter(
     (each) => each.report === report?.name && endOfDay(each.day, draft.timeZone) <= Date.parse(closedAt),
   );
-  const completeAsOf = endMs <= Date.parse(closedAt) && missing.length === 0 ? (at.completeAsOf ?? null) : null;
+  const completeAsOf =
+    endMs <= Date.parse(closedAt) && missing.length === 0 ? (at.completeAsOf ?? null) : null;
   const command = (name: string) => printedCommand(name, [month], { brand });
   const latest = draft.closes.at(-1);
   const moved = close && close === latest ? changedSince(draft, close) : 0;
@@ -324,7 +324,9 @@ function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {
     ...skippedNotes(month, before),
     ...(at.settings === undefined ? [] : [`settings ${at.settings.slice(0, 8)}`]),
     ...(moved > 0
-      ? [`${moved} days changed since it was closed: ${printedCommand('query', ['FROM since_close ORDER BY ALL'])}`]
+      ? [
+          `${moved} days changed since it was closed: ${printedCommand('query', ['FROM since_close ORDER BY ALL'])}`,
+        ]
       : []),
     ...(close ? [] : others.filter((each) => each.brand === brand).map(({ text }) => text)),
   ];
@@ -348,4 +350,3 @@ function changedSince(draft: MonthDraft, close: Close): number {
   const [then, now] = [closedDays([...before, close]).days, closedDays([...before, draft.close]).days];
   return [...now].filter(([id, { place }]) => then.get(id)?.place !== place).length;
 }
-

@@ -62,6 +62,10 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Follow the message: name a new folder, or run `sync` first.',
   ],
   no_terminal: ['`init` needs an answer, and there is no terminal.', 'Add the flags that the message names.'],
+  not_known_then: [
+    '`--as-of` names a time at which days that the SQL reads were open, or whose history began anew later.',
+    'Leave these days out by a condition on `dt`, or use the time that the message prints.',
+  ],
   not_as_of: [
     '`--as-of` was used with a table that has no past, such as `coverage` or `freshness`.',
     'Query that table without the flag.',
@@ -295,7 +299,7 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
   ],
   version_not_kept: [
     'The version is no longer kept: `snapshotRetentionDays` has passed since it was replaced.',
-    'Choose a later time or a version from the list.',
+    'Choose a version from the list.',
   ],
   version_of_other_zone: [
     '`rollback --to` names a version that was read with another time zone.',

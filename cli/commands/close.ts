@@ -71,7 +71,19 @@ async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Pr
 
 /** A close in the form of `--json`. */
 export function summaryOf(close: Close) {
-  const { brand, month: of, closedAt, by, settings, days, totals, exceptions, roles, unreadable, erased } = close;
+  const {
+    brand,
+    month: of,
+    closedAt,
+    by,
+    settings,
+    days,
+    totals,
+    exceptions,
+    roles,
+    unreadable,
+    erased,
+  } = close;
   return {
     ...{ brand, month: of, closedAt, by, settings: settings ?? null, days: days.length },
     ...{ totals, exceptions, roles, unreadable, erased: erased.length },
@@ -90,10 +102,12 @@ function closedText(close: Close): string {
 }
 
 function closesTable(closes: readonly Close[]): string {
-  const rows = closes.map(({ brand, month: of, closedAt, by, days, exceptions, roles, unreadable, erased }) => ({
-    ...{ brand, month: of, closed: closedAt, by, days: days.length, 'not whole': exceptions.length },
-    ...{ 'without field': roles.length, unreadable: unreadable.length, erased: erased.length },
-  }));
+  const rows = closes.map(
+    ({ brand, month: of, closedAt, by, days, exceptions, roles, unreadable, erased }) => ({
+      ...{ brand, month: of, closed: closedAt, by, days: days.length, 'not whole': exceptions.length },
+      ...{ 'without field': roles.length, unreadable: unreadable.length, erased: erased.length },
+    }),
+  );
   return table(rows);
 }
 

@@ -14,7 +14,8 @@ import { type CliCommand, type SharedFlags, day } from '../options.ts';
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
-import { createSqlConnection, literal } from '../sql-tables.ts';
+import { literal } from '../sql-files.ts';
+import { createSqlConnection } from '../sql-tables.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
 /** The records of a change that are listed; SQL shows the others. */

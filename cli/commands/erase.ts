@@ -56,7 +56,8 @@ async function eraseOptions(names: readonly string[], flags: EraseFlags): Promis
   checkOrder(from, to);
   const access = await writableLake(flags);
   const stored = new StoredSettings(access);
-  const settingsOf = async ({ brand: of, settings }: Close) => settings === undefined ? undefined : await stored.version(of, settings);
+  const settingsOf = async ({ brand: of, settings }: Close) =>
+    settings === undefined ? undefined : await stored.version(of, settings);
   const sums = erasedSums(access.lake.store, settingsOf);
   return { ...access, brand, only, from, to, plans: plan, erasedSums: sums };
 }

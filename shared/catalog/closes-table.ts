@@ -68,9 +68,11 @@ export async function writeCloses(
   months?: readonly string[],
 ): Promise<void> {
   const leading = monthPartition(ctx.brand, ctx.report.name);
-  const published = months ?? [...((await ctx.lake.catalog?.snapshotsByPartition(CLOSES_TABLE, leading)) ?? new Map()).keys()].flatMap(
-    (path) => /month=([^/]+)/.exec(path)?.[1] ?? [],
-  );
+  const published =
+    months ??
+    [...((await ctx.lake.catalog?.snapshotsByPartition(CLOSES_TABLE, leading)) ?? new Map()).keys()].flatMap(
+      (path) => /month=([^/]+)/.exec(path)?.[1] ?? [],
+    );
   const wanted = months ?? [...new Set([...published, ...closes.map(({ month }) => month)])];
   const contentOf = async (month: string) => contentOfRows(closesRows(closes, ctx.report, month));
   await writeLedgerTable(ctx, { shape: closesTable, contentOf }, wanted, false);

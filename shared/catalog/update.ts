@@ -18,8 +18,9 @@ import { type BrandReport, type LakeAccess, createBrandReport } from '../context
 import { pendingPublications, publishDay } from '../pipeline/publish.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import type { Catalog, TableShape } from '../ports.ts';
-import type { ReportRegistry } from '../reports/definition.ts';
+import type { StoredSchema } from '../lake/documents/schema.ts';
+import type { Catalog } from '../ports.ts';
+import { type ReportRegistry, allViews } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { closesTable, writeCloses } from './closes-table.ts';
@@ -109,18 +110,17 @@ async function ensureAllTables(options: UpdateOptions): Promise<void> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
-  const tables = new Map<string, TableShape['columns']>();
+  const schemas = new Map<string, StoredSchema>();
   const stored = new StoredSettings(options);
   const roles = tableRoles(Object.values(reports), await stored.all(options.settings));
   for (const report of Object.values(reports)) {
-    const of = { report, lake, schema: documents.schema(report), stored };
-    const { columns } = await ensureTable(of);
-    tables.set(report.table, columns);
+    const schema = documents.schema(report);
+    await ensureTable({ report, lake, schema, stored });
+    schemas.set(report.table, await schema.cached());
   }
   await catalog.ensureTable(coverageTable);
   await catalog.ensureTable(closesTable);
-  const ofReports = Object.values(reports).flatMap((report) => report.views);
-  const views = [...ofReports.map((view) => viewOver(view, tables, roles)), freshness];
+  const views = [...allViews(reports).map((view) => viewOver(view, schemas, roles)), freshness];
   for (const view of views) await catalog.ensureView(view);
 }
 

@@ -148,9 +148,9 @@ export async function removeCloses(options: DraftOptions): Promise<string[]> {
   const laterOf = async (brand: string) => (await readCloses(lake.store, brand)).at(-1)?.month ?? month;
   // A report that is disabled now may have been part of the close.
   const all = await brandReports({ ...options, settings: undefined });
-  const closed = (await Array.fromAsync(all, async (of) => ({ of, found: await lake.store.get(closeKey(of.brand, month)) }))).filter(
-    ({ found }) => found !== undefined,
-  );
+  const closed = (
+    await Array.fromAsync(all, async (of) => ({ of, found: await lake.store.get(closeKey(of.brand, month)) }))
+  ).filter(({ found }) => found !== undefined);
   for (const { of } of closed) refuseFollowed(of.brand, month, await laterOf(of.brand));
   for (const { of, found } of closed) {
     const key = closeKey(of.brand, month);
@@ -233,7 +233,9 @@ async function draftOf(
     const { report, policy, ledger } = ctx;
     const ledgers: Ledger[] = [];
     for (const each of months) if (each <= month) ledgers.push(await ledger(each).refresh());
-    const days = new Map(ledgers.flatMap((each) => Object.entries(each.days)).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const days = new Map(
+      ledgers.flatMap((each) => Object.entries(each.days)).sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
     entries.set(report.table, days);
     const first = policy?.startDate ?? [...days.keys()][0] ?? '';
     for (const day of own.flatMap(daysOfMonth)) {
@@ -256,7 +258,9 @@ async function draftOf(
   close.sources = Object.fromEntries([...sources].filter(([of, source]) => known.sources[of] !== source));
   const source = MONEY_REPORTS.find(({ table }) => table === sources.get(month));
   const ofSource = (source && entries.get(source.table)) ?? new Map<string, DayEntry>();
-  const isEmpty = ![...entries.values()].some((days) => [...days.keys()].some((day) => monthOf(day) === month));
+  const isEmpty = ![...entries.values()].some((days) =>
+    [...days.keys()].some((day) => monthOf(day) === month),
+  );
   if (isEmpty && close.exceptions.length === 0) return undefined;
   for (const { ctx } of reports)
     if (ctx.report === source) await addFaults(close, ctx, ofSource, rolesOf(settings, ctx.report));
@@ -267,7 +271,9 @@ async function draftOf(
       .flatMap((day) => ofSource.get(day)?.committed?.readFrom ?? [])
       .sort()[0];
   const isOpen = ({ committed }: DayEntry) => committed !== undefined && committed.history === undefined;
-  const openDays = [...ofSource].flatMap(([day, entry]) => (isOpen(entry) && own.includes(monthOf(day)) ? [day] : []));
+  const openDays = [...ofSource].flatMap(([day, entry]) =>
+    isOpen(entry) && own.includes(monthOf(day)) ? [day] : [],
+  );
   return { close, closes, settings, timeZone, openDays, anew };
 }
 
@@ -279,7 +285,9 @@ function sourcesOf(
   entries: ReadonlyMap<string, ReadonlyMap<string, DayEntry>>,
   known: ReturnType<typeof closedDays>['days'],
 ): Map<string, MoneyTable> {
-  const [ofOrders, ofTransactions] = MONEY_REPORTS.map(({ table }) => entries.get(table) ?? new Map<string, DayEntry>());
+  const [ofOrders, ofTransactions] = MONEY_REPORTS.map(
+    ({ table }) => entries.get(table) ?? new Map<string, DayEntry>(),
+  );
   const committed = (days: ReadonlyMap<string, DayEntry> = new Map()) =>
     [...days].flatMap(([day, entry]) => (entry.committed ? [{ day, rows: entry.committed.rows }] : []));
   const all = Map.groupBy([...committed(ofOrders), ...committed(ofTransactions)], ({ day }) => monthOf(day));
@@ -288,9 +296,14 @@ function sourcesOf(
       const of = (days: ReturnType<typeof committed>) => days.filter(({ day }) => monthOf(day) === month);
       const isErased = (day: string) => {
         const named = known.get(dayId({ report: transactions.name, day }));
-        return (named !== undefined && named.place === undefined) || ofTransactions?.get(day)?.erasedAt !== undefined;
+        return (
+          (named !== undefined && named.place === undefined) ||
+          ofTransactions?.get(day)?.erasedAt !== undefined
+        );
       };
-      const covers = of(committed(ofOrders)).every(({ day }) => ofTransactions?.get(day)?.committed || isErased(day));
+      const covers = of(committed(ofOrders)).every(
+        ({ day }) => ofTransactions?.get(day)?.committed || isErased(day),
+      );
       const hasRows = of(committed(ofTransactions)).some(({ rows }) => rows > 0);
       return [month, covers && hasRows ? 'transactions' : 'orders'];
     }),
@@ -304,17 +317,24 @@ async function addFaults(
   days: ReadonlyMap<string, DayEntry>,
   { fields: stored }: BrandRoles,
 ): Promise<void> {
-  const own = [...days].flatMap(([dt, { committed }]) => (committed && monthOf(dt) === close.month ? [{ dt, committed }] : []));
+  const own = [...days].flatMap(([dt, { committed }]) =>
+    committed && monthOf(dt) === close.month ? [{ dt, committed }] : [],
+  );
   if (!own.some(({ committed }) => committed.rows > 0)) return;
   const { columns } = await schema.refresh();
   const fields = policy?.fields ?? stored;
   const has = (role: Role) => placesOfRole(role, columns, fields).length > 0;
   for (const role of MONEY_ROLES)
-    if (!has(role) && !(role === 'state' && has('line_state'))) close.roles.push({ report: report.name, role });
+    if (!has(role) && !(role === 'state' && report.name === transactions.name && has('line_state')))
+      close.roles.push({ report: report.name, role });
   const table = { columns, roles: fieldsIn(columns, fields) };
   const unreadable = own.flatMap(({ committed }) => unreadableAmounts(committed, table));
   for (const [column, each] of Map.groupBy(unreadable, ({ column: name }) => name))
-    close.unreadable.push({ report: report.name, column, rows: each.reduce((sum, { rows }) => sum + rows, 0) });
+    close.unreadable.push({
+      report: report.name,
+      column,
+      rows: each.reduce((sum, { rows }) => sum + rows, 0),
+    });
 }
 
 /** Its orders are in the statement of the later close, and would be in two. */
@@ -366,8 +386,11 @@ function whyNotWhole(entry: DayEntry = {}): Close['exceptions'][number]['why'] |
   if (failure) return 'failed';
   if (!committed) return 'missing';
   if (committed.state === 'open' || committed.state === 'unconfirmed') return committed.state;
-  if (disregarded && disregarded.rows < committed.rows) return disregarded.rows === 0 ? 'came_back_empty' : 'kept';
-  const isGivenUp = committed.state === 'settled' && settledBy({ contradictions: committed.contradictions ?? 0 }) === 'given_up';
+  if (disregarded && disregarded.rows < committed.rows)
+    return disregarded.rows === 0 ? 'came_back_empty' : 'kept';
+  const isGivenUp =
+    committed.state === 'settled' &&
+    settledBy({ contradictions: committed.contradictions ?? 0 }) === 'given_up';
   return isGivenUp ? 'given_up' : undefined;
 }
 

@@ -292,7 +292,12 @@ async function eraseFromCloses(scope: Scope): Promise<void> {
       place !== undefined && isInRange(scope, { report, day }) ? [{ report, day, place }] : [],
     );
     const totals = days.length === 0 ? new Map() : await erasedSums(upTo, days);
-    const erased = days.map(({ report, day }) => ({ report, day, erasedAt, totals: totals.get(dayId({ report, day })) ?? [] }));
+    const erased = days.map(({ report, day }) => ({
+      report,
+      day,
+      erasedAt,
+      totals: totals.get(dayId({ report, day })) ?? [],
+    }));
     const document = documents.close(close);
     after.unshift(
       await document.update((current) =>

@@ -62,6 +62,7 @@ type Stored = z.infer<typeof document>;
 
 export interface SettingsInLake {
   settings?: LakeBrandSettings;
+  hash?: string;
   since?: string;
   damage?: string;
 }
@@ -87,6 +88,19 @@ export function parseSettingsVersion(key: string, sha256: string, reports: Repor
   };
 }
 
+/** The settings of a version that the lake keeps. @throws BrandReportsError `config` if it is missing or damaged */
+export async function readSettingsVersion(
+  store: ObjectStore,
+  brand: string,
+  sha256: string,
+  reports: ReportRegistry,
+): Promise<LakeBrandSettings> {
+  const key = brandSettingsKey(brand, sha256);
+  const stored = await store.get(key);
+  if (!stored) throw damagedDocument(key, 'the lake lacks it');
+  return parseSettingsVersion(key, sha256, reports)(parseJsonDocument(key, stored.body));
+}
+
 /** By brand, what the lake has of its settings; `undefined` before its first run. */
 export async function readBrandSettings(
   store: ObjectStore,
@@ -108,7 +122,7 @@ export async function readBrandSettings(
 function settingsIn({ brand, current }: Stored, reports: ReportRegistry) {
   if (!current) return undefined;
   const parse = parseSettingsVersion(brandSettingsKey(brand), current.hash, reports);
-  return { settings: parse(current.settings), since: current.since };
+  return { settings: parse(current.settings), hash: current.hash, since: current.since };
 }
 
 interface StoredSettingsOptions {
@@ -192,7 +206,9 @@ export class StoredSettings {
   async version(brand: string, sha256: string): Promise<LakeBrandSettings | undefined> {
     const key = brandSettingsKey(brand, sha256);
     const stored = await this.#options.lake.store.get(key);
-    return stored && parseSettingsVersion(key, sha256, this.#options.reports)(parseJsonDocument(key, stored.body));
+    return (
+      stored && parseSettingsVersion(key, sha256, this.#options.reports)(parseJsonDocument(key, stored.body))
+    );
   }
 
   /** @throws BrandReportsError `config` if a run would leave settings of functions that give records another meaning */
@@ -299,6 +315,29 @@ function meaningOf(settings: LakeBrandSettings, name: string): Partial<Record<st
   const states = Object.entries(words).map(([word, state]) => [`word ${JSON.stringify(word)}`, state]);
   const bonuses = kinds ? [['kinds', JSON.stringify(kinds)]] : [];
   return Object.fromEntries([...roles, ...states, ...bonuses]);
+}
+
+/** The settings by which the numbers of a brand were derived. */
+export interface UsedSettings {
+  brand: string;
+  /** The first 8 characters of their hash. */
+  hash: string;
+  /** From when on the lake has them; missing: they are not the settings of the lake. */
+  since?: string;
+}
+
+/** By brand of the lake, the settings that an outlet uses. @param given settings that replace those of their brands */
+export function usedSettings(
+  lake: readonly { brand: string; inLake?: SettingsInLake | undefined }[],
+  given: LakeSettings | undefined,
+): UsedSettings[] {
+  const brands = new Map(lake.map((of) => [of.brand, of.inLake]));
+  return [...brands].flatMap(([brand, { hash: known, since } = {}]) => {
+    const own = given?.brands[brand];
+    const used = own ? hash('sha256', textOf(keptOf(own))) : known;
+    if (used === undefined) return [];
+    return [{ brand, hash: used.slice(0, 8), ...(used === known && since !== undefined && { since }) }];
+  });
 }
 
 export interface SettingsNote {

@@ -124,7 +124,9 @@ export function closedDays(closes: readonly Close[]): {
   days: ReadonlyMap<string, ClosedDay>;
   sources: Readonly<Partial<Record<string, MoneyTable>>>;
 } {
-  const named = closes.flatMap(({ days }) => days.map(({ report, day: of, place }) => ({ report, day: of, place })));
+  const named = closes.flatMap(({ days }) =>
+    days.map(({ report, day: of, place }) => ({ report, day: of, place })),
+  );
   const erased = closes.flatMap((each) => each.erased.map(({ report, day: of }) => ({ report, day: of })));
   return {
     days: new Map([...named, ...erased].map((each) => [dayId(each), each])),
@@ -135,7 +137,10 @@ export function closedDays(closes: readonly Close[]): {
 /** The days of its month that the close lacks, because they were not whole then or were erased since. */
 export function lackingDays({ month: of, exceptions, erased }: Close): Close['exceptions'] {
   const since = erased.filter((each) => each.day.startsWith(of));
-  return [...exceptions, ...since.map(({ report, day: lost }) => ({ report, day: lost, why: 'erased' as const }))];
+  return [
+    ...exceptions,
+    ...since.map(({ report, day: lost }) => ({ report, day: lost, why: 'erased' as const })),
+  ];
 }
 
 /**

@@ -186,7 +186,11 @@ export const sinceClose: ReportView = {
   columns: [
     ['brand', 'string', 'The brand'],
     ['close', 'string', 'The latest closed month of the brand, YYYY-MM'],
-    ['report', 'string', 'The report whose commission counts now in the month of the order: orders or transactions'],
+    [
+      'report',
+      'string',
+      'The report whose commission counts now in the month of the order: orders or transactions',
+    ],
     ['month', 'string', 'The month of the order, YYYY-MM'],
     ['publisher_id', 'string', 'The publisher; NULL: records without one'],
     ['publisher_name', 'string', 'The latest name of the publisher'],
