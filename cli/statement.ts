@@ -221,15 +221,20 @@ export async function addEntries(
   const head = [brand, month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
   // A record without a key that came and went again has a copy too many and one too few.
   const sql = `INSERT INTO entries WITH ${differencesSql(COMPARED_DAYS)},
+summed AS (
+  SELECT * EXCLUDE (copies_then, copies_now, copies_opening), sum(copies_then) AS sum_then, sum(copies_now) AS sum_now
+  FROM differences GROUP BY ALL
+),
 netted AS (
-  SELECT * EXCLUDE (copies_then, copies_now, copies_opening), sum(copies_then) AS copies_then, sum(copies_now) AS copies_now
-  FROM differences GROUP BY ALL HAVING sum(copies_then) <> 0 OR sum(copies_now) <> 0
+  SELECT *, CASE WHEN is_net THEN greatest(sum_then - sum_now, 0) ELSE sum_then END AS copies_then,
+    CASE WHEN is_net THEN greatest(sum_now - sum_then, 0) ELSE sum_now END AS copies_now
+  FROM (SELECT *, key IS NULL AND NOT is_switched AS is_net FROM summed)
 )
 SELECT ${head}, ${ENTRY_COLUMNS} FROM (
   SELECT publisher_id, max(publisher_name) AS publisher_name, 'record' AS entry, NULL AS reason, dt AS day, order_id, product, kind,
     sum(copies_now) AS records, NULL AS state_then, state, ${sumOf('amount')} AS amount, ${sumOf('commission')} AS commission,
     NULL AS counted_then, ${sumOf('counted')} AS counted_now, ${sumOf('counted')} AS counted, currency, key, ${now} AS known
-  FROM netted WHERE ${isOwn}
+  FROM netted WHERE ${isOwn} AND copies_now <> 0
   GROUP BY publisher_id, dt, order_id, product, kind, state, currency, key
   UNION ALL
   SELECT publisher_id, ${latestNameSql()}, 'carried', CASE WHEN is_switched THEN ${literal('transactions and orders replace each other')} END,
@@ -237,7 +242,7 @@ SELECT ${head}, ${ENTRY_COLUMNS} FROM (
     ${state('copies_then')}, coalesce(${state('copies_now')}, CASE WHEN sum(copies_now) = 0 THEN 'gone' END), NULL, NULL,
     CASE WHEN ${unknownThen} = 0 THEN ${then} END, CASE WHEN ${unknownNow} = 0 THEN ${now} END,
     CASE WHEN ${unknownNow} = 0 THEN ${now} - ${then} END, currency, CASE WHEN NOT is_switched THEN max(key) END, ${now} - ${then}
-  FROM netted WHERE NOT (${isOwn})
+  FROM netted WHERE NOT (${isOwn}) AND (copies_then <> 0 OR copies_now <> 0)
   GROUP BY ${SAME_RECORD}
   HAVING ${then} <> ${now} OR ${unknownThen} <> ${unknownNow}
 ) AS found`;

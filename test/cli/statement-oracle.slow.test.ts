@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { type Comparison, erasedTotalsOf, totalsAt } from '../../cli/close-sums.ts';
-import { literal } from '../../cli/sql-tables.ts';
+import { literal } from '../../cli/sql-files.ts';
 import { ENTRIES_TABLE, addEntries } from '../../cli/statement.ts';
 import { closesRows } from '../../shared/catalog/closes-table.ts';
 import type { Close, MoneyTable } from '../../shared/lake/documents/close.ts';
