@@ -76,10 +76,11 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
     (what) => `count(*) FILTER (what = '${what}') AS ${what}`,
   );
   const changesSql = `SELECT brand, place, any_value(version) AS version, any_value(previous_version) AS previous,
-    any_value(cause) AS cause, strftime(any_value(changed_by), ${TIME}) AS at, ${ofWhat.join(', ')}
+    any_value(cause) AS cause, strftime(any_value(changed_by), ${TIME}) AS changed_at, ${ofWhat.join(', ')}
     FROM changes WHERE ${isOfDay} GROUP BY brand, place ORDER BY place DESC`;
-  const recordsSql = `SELECT brand, place, what, key, columns, before, after, count(*) AS copies FROM changes WHERE ${isOfDay} GROUP BY ALL
-    QUALIFY row_number() OVER (PARTITION BY brand, place ORDER BY what DESC, key) <= ${most} ORDER BY what DESC, key`;
+  const recordsSql = `SELECT * FROM (
+      SELECT brand, place, what, key, columns, before, after, count(*) AS copies FROM changes WHERE ${isOfDay} GROUP BY ALL
+    ) QUALIFY row_number() OVER (PARTITION BY brand, place ORDER BY what DESC, key) <= ${most} ORDER BY what DESC, key`;
   const history = report.views.find((view) => view.name === `${table.slice(0, -1)}_history`)?.name;
   const lake = { store, reports: { [name]: report }, settings: undefined, nowMs: Date.now(), day: of };
   const read = [daysSql, changesSql, ...(history === undefined ? [] : [`FROM ${history}`])].join('; ');
@@ -91,7 +92,7 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
     const numbers = schema.columns.filter(({ type }) => /^(bigint|double|decimal)/.test(type));
     const names = numbers.map((column) => column.name);
     const rows = inDuckDb(rowsSql({ table, report: name }, schema, names, ['_key', '_what', '_place']));
-    const places = `(SELECT brand, unnest(range(coalesce(anew_place, 0), place + 1)) AS at FROM ${coverageTable.name} WHERE ${isOfDay})`;
+    const places = `(SELECT brand, unnest(range(coalesce(anew_place, 0), place + 1)) AS reached FROM ${coverageTable.name} WHERE ${isOfDay})`;
     const sums = await rowsOf(
       placedSumsSql(
         `(SELECT * EXCLUDE (_key, _what, _place), _key AS key, _what AS what, _place AS place FROM ${rows})`,
@@ -113,7 +114,7 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
     return days.map(({ brand, rows: stored, closed, anew }) => {
       const isOwn = (fact: Fact) => fact.brand === brand;
       const at = (place: number) =>
-        [...sums, ...totals].filter((fact) => isOwn(fact) && Number(fact.at) === place);
+        [...sums, ...totals].filter((fact) => isOwn(fact) && Number(fact.reached) === place);
       const own = changes.filter(isOwn).map((fact) =>
         changeOf(
           fact,
@@ -145,11 +146,11 @@ const TIME = "'%Y-%m-%dT%H:%M:%S.%gZ'";
  */
 function placedSumsSql(rows: string, places: string, names: readonly string[], by?: string): string {
   const sums = names.map((name) => `CAST(sum(sign * ${identifier(name)}) AS varchar) AS ${identifier(name)}`);
-  const group = ['brand', 'at', ...(by === undefined ? [] : [by])].join(', ');
+  const group = ['brand', 'reached', ...(by === undefined ? [] : [by])].join(', ');
   return `SELECT ${[group, 'CAST(sum(sign) AS bigint) AS all_rows', ...sums].join(', ')} FROM (
-  SELECT r.*, p.at, CASE WHEN key IS NULL THEN CASE what WHEN 'added' THEN -1 ELSE 1 END
-    WHEN what <> 'added' AND rank() OVER (PARTITION BY r.brand, p.at, key ORDER BY place) = 1 THEN 1 ELSE 0 END AS sign
-  FROM ${rows} AS r JOIN ${places} AS p ON r.brand = p.brand AND place > p.at
+  SELECT r.*, p.reached, CASE WHEN key IS NULL THEN CASE what WHEN 'added' THEN -1 ELSE 1 END
+    WHEN what <> 'added' AND rank() OVER (PARTITION BY r.brand, p.reached, key ORDER BY place) = 1 THEN 1 ELSE 0 END AS sign
+  FROM ${rows} AS r JOIN ${places} AS p ON r.brand = p.brand AND place > p.reached
 ) WHERE sign <> 0 GROUP BY ${group}`;
 }
 
@@ -163,7 +164,7 @@ function onUnreadable(what: string, why: string): never {
 function changeOf(fact: Fact, sumsAt: (place: number) => Fact[], records: readonly Fact[]) {
   const [before, after] = [-1, 0].map((step) => sumsOf(sumsAt(Number(fact.place) + step)));
   return {
-    ...{ id: fact.version, previousId: fact.previous, at: shown(fact.at), cause: shown(fact.cause) },
+    ...{ id: fact.version, previousId: fact.previous, at: shown(fact.changed_at), cause: shown(fact.cause) },
     ...{ rowsBefore: before?.rows ?? 0, rowsAfter: after?.rows ?? 0 },
     ...{ sumsBefore: before?.sums ?? {}, sumsAfter: after?.sums ?? {} },
     diff: {
@@ -175,7 +176,7 @@ function changeOf(fact: Fact, sumsAt: (place: number) => Fact[], records: readon
 
 /** Sums by column, e.g. `amount`, and by role and currency, e.g. `amount USD`. */
 function sumsOf(facts: readonly Fact[]): { rows: number; sums: Fact } {
-  const sums = facts.flatMap(({ brand: _brand, at: _at, all_rows: _rows, currency, ...values }) =>
+  const sums = facts.flatMap(({ brand: _brand, reached: _reached, all_rows: _rows, currency, ...values }) =>
     Object.entries(values).flatMap(([name, sum]) => {
       const of = currency === undefined ? '' : ` ${currency ?? 'without currency'}`;
       return sum === null
