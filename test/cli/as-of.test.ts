@@ -94,7 +94,7 @@ function heldOf(lake: SampleLake) {
   return lake.brand.records.order_list;
 }
 
-function textOf(record: JsonObject): string {
+function textOf(record: Readonly<Record<string, unknown>>): string {
   const { transid = null, status = null, amount = null, note = null } = record;
   const [id, digits, text] = [transid, amount, note].map((value) =>
     JSON.stringify(value ?? '').replaceAll(/["\\]/g, ''),
@@ -107,7 +107,7 @@ async function live(
   steps: readonly (readonly Step[])[],
   key: string | null,
 ): Promise<Life> {
-  const brandSettings = { reports: { order_list: key === null ? {} : { key } } };
+  const brandSettings = { reports: { order_list: { ...(key !== null && { key }) } } };
   const life: Life = new Map(DAYS.map((day) => [day, []]));
   const note = (day: string, records: string[]) =>
     life.get(day)?.push({ atMs: lake.nowMs, records: records.toSorted() });
@@ -149,7 +149,10 @@ async function found(folder: string, lake: SampleLake, asOf: number): Promise<Ma
   );
   const rows = await Array.fromAsync(resultObjects(await query(connection, sql)));
   connection.closeSync();
-  const byDay = Map.groupBy(rows, ({ dt }) => String(dt));
+  const byDay = Map.groupBy(
+    rows.map((row) => ({ ...row }) as Record<string, unknown>),
+    ({ dt }) => String(dt),
+  );
   return new Map(DAYS.map((day) => [day, (byDay.get(day) ?? []).map((row) => textOf(row)).sort()]));
 }
 
