@@ -64,7 +64,15 @@ const reading = fc.record({
   isRetyped: fc.boolean(),
   cause: fc.constantFrom('reading' as const, 'rollback' as const, 'rebuild' as const),
 });
-const keys = fc.constantFrom<string | string[]>('transid', ['order_id', 'sku'], 'order_id', 'at', 'box.id', 'amount', 'none');
+const keys = fc.constantFrom<string | string[]>(
+  'transid',
+  ['order_id', 'sku'],
+  'order_id',
+  'at',
+  'box.id',
+  'amount',
+  'none',
+);
 
 /** The records at a place of the chain, as the issue defines them. */
 function recordsAt(place: number, key: string, current: readonly Row[], before: readonly Row[]): string[] {
