@@ -65,17 +65,18 @@ export interface Statement {
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
+/** `known`: what an entry adds to the known sums, even if one of its records has no known commission. */
 export const ENTRIES_TABLE = `CREATE TABLE entries (brand varchar, month varchar, closed_at timestamp, publisher_id varchar,
   publisher_name varchar, entry varchar, reason varchar, day varchar, order_id varchar, product varchar, kind varchar, records integer,
   state_then varchar, state varchar, amount decimal(38,9), commission decimal(38,9), counted_then decimal(38,9),
-  counted_now decimal(38,9), counted decimal(38,9), currency varchar, key varchar)`;
+  counted_now decimal(38,9), counted decimal(38,9), currency varchar, key varchar, known decimal(38,9))`;
 
 /** Own records, records of earlier months, the rest. */
 const ENTRY_ORDER = "CASE entry WHEN 'record' THEN 1 WHEN 'carried' THEN 2 ELSE 3 END";
 
 /** The entries by publisher, records first, in a stable order. @param where SQL of a condition */
 export function entriesSql(where = 'true'): string {
-  return `SELECT * EXCLUDE (key) FROM entries WHERE ${where}
+  return `SELECT * EXCLUDE (key, known) FROM entries WHERE ${where}
 ORDER BY brand, publisher_id NULLS LAST, ${ENTRY_ORDER}, currency NULLS LAST, day, order_id, product, kind, key, counted`;
 }
 
@@ -199,7 +200,7 @@ async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[
 }
 
 const ENTRY_COLUMNS =
-  'publisher_id, publisher_name, entry, reason, day, order_id, product, kind, records, state_then, state, amount, commission, counted_then, counted_now, counted, currency, key';
+  'publisher_id, publisher_name, entry, reason, day, order_id, product, kind, records, state_then, state, amount, commission, counted_then, counted_now, counted, currency, key, known';
 
 export async function addEntries(
   connection: DuckDBConnection,
@@ -218,20 +219,30 @@ export async function addEntries(
   const [unknownThen, unknownNow] = [unknownCopiesSql('copies_then'), unknownCopiesSql('copies_now')];
   const isOwn = `substr(dt, 1, 7) = ${literal(month)} AND copies_then = 0 AND NOT is_switched`;
   const head = [brand, month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
-  const sql = `INSERT INTO entries WITH ${differencesSql(COMPARED_DAYS)}
+  // A record without a key that came and went again has a copy too many and one too few.
+  const sql = `INSERT INTO entries WITH ${differencesSql(COMPARED_DAYS)},
+summed AS (
+  SELECT * EXCLUDE (copies_then, copies_now, copies_opening), sum(copies_then) AS sum_then, sum(copies_now) AS sum_now
+  FROM differences GROUP BY ALL
+),
+netted AS (
+  SELECT *, CASE WHEN is_net THEN greatest(sum_then - sum_now, 0) ELSE sum_then END AS copies_then,
+    CASE WHEN is_net THEN greatest(sum_now - sum_then, 0) ELSE sum_now END AS copies_now
+  FROM (SELECT *, key IS NULL AND NOT is_switched AS is_net FROM summed)
+)
 SELECT ${head}, ${ENTRY_COLUMNS} FROM (
   SELECT publisher_id, max(publisher_name) AS publisher_name, 'record' AS entry, NULL AS reason, dt AS day, order_id, product, kind,
     sum(copies_now) AS records, NULL AS state_then, state, ${sumOf('amount')} AS amount, ${sumOf('commission')} AS commission,
-    NULL AS counted_then, ${sumOf('counted')} AS counted_now, ${sumOf('counted')} AS counted, currency, key
-  FROM differences WHERE ${isOwn}
-  GROUP BY publisher_id, dt, order_id, product, kind, state, currency, key HAVING sum(copies_now) <> 0
+    NULL AS counted_then, ${sumOf('counted')} AS counted_now, ${sumOf('counted')} AS counted, currency, key, ${now} AS known
+  FROM netted WHERE ${isOwn} AND copies_now <> 0
+  GROUP BY publisher_id, dt, order_id, product, kind, state, currency, key
   UNION ALL
   SELECT publisher_id, ${latestNameSql()}, 'carried', CASE WHEN is_switched THEN ${literal('transactions and orders replace each other')} END,
     max(dt), max(order_id), CASE WHEN NOT is_switched THEN max(product) END, max(kind), NULL,
     ${state('copies_then')}, coalesce(${state('copies_now')}, CASE WHEN sum(copies_now) = 0 THEN 'gone' END), NULL, NULL,
     CASE WHEN ${unknownThen} = 0 THEN ${then} END, CASE WHEN ${unknownNow} = 0 THEN ${now} END,
-    CASE WHEN ${unknownNow} = 0 THEN ${now} - ${then} END, currency, CASE WHEN NOT is_switched THEN max(key) END
-  FROM differences WHERE NOT (${isOwn}) AND (copies_then <> 0 OR copies_now <> 0)
+    CASE WHEN ${unknownNow} = 0 THEN ${now} - ${then} END, currency, CASE WHEN NOT is_switched THEN max(key) END, ${now} - ${then}
+  FROM netted WHERE NOT (${isOwn}) AND (copies_then <> 0 OR copies_now <> 0)
   GROUP BY ${SAME_RECORD}
   HAVING ${then} <> ${now} OR ${unknownThen} <> ${unknownNow}
 ) AS found`;
@@ -239,9 +250,9 @@ SELECT ${head}, ${ENTRY_COLUMNS} FROM (
     (each) =>
       `(${[each.publisher_id, each.publisher_name, each.currency].map(literal).join(', ')}, CAST(${literal(each.statement)} AS decimal(38,9)))`,
   );
-  const listed = `SELECT publisher_id, currency, sum(coalesce(counted_now, 0) - coalesce(counted_then, 0)) AS counted FROM entries WHERE brand = ${literal(brand)} GROUP BY ALL`;
-  const rest = `INSERT INTO entries (brand, month, closed_at, publisher_id, publisher_name, entry, reason, counted, currency)
-SELECT ${head}, publisher_id, publisher_name, 'rest', ${literal(reasonOf(comparison))}, rest, currency FROM (
+  const listed = `SELECT publisher_id, currency, sum(known) AS counted FROM entries WHERE brand = ${literal(brand)} GROUP BY ALL`;
+  const rest = `INSERT INTO entries (brand, month, closed_at, publisher_id, publisher_name, entry, reason, counted, known, currency)
+SELECT ${head}, publisher_id, publisher_name, 'rest', ${literal(reasonOf(comparison))}, rest, rest, currency FROM (
   SELECT t.publisher_id, t.publisher_name, t.currency, t.statement - coalesce(l.counted, 0) AS rest
   FROM (VALUES ${values.join(', ')}) AS t(publisher_id, publisher_name, currency, statement)
   LEFT JOIN (${listed}) AS l ON l.publisher_id IS NOT DISTINCT FROM t.publisher_id AND l.currency IS NOT DISTINCT FROM t.currency

@@ -325,7 +325,7 @@ async function addFaults(
   const fields = policy?.fields ?? stored;
   const has = (role: Role) => placesOfRole(role, columns, fields).length > 0;
   for (const role of MONEY_ROLES)
-    if (!has(role) && !(role === 'state' && has('line_state')))
+    if (!has(role) && !(role === 'state' && report.name === transactions.name && has('line_state')))
       close.roles.push({ report: report.name, role });
   const table = { columns, roles: fieldsIn(columns, fields) };
   const unreadable = own.flatMap(({ committed }) => unreadableAmounts(committed, table));

@@ -77,7 +77,7 @@ known_before AS (
   ) AS groups_then
   WHERE added_place IS NULL OR added_place > first_place
 ),
-orders_before AS (SELECT DISTINCT brand, order_id FROM whole WHERE copies_then > 0 AND order_id IS NOT NULL),
+orders_before AS (SELECT brand, order_id FROM whole WHERE order_id IS NOT NULL GROUP BY brand, order_id HAVING sum(copies_then) > 0),
 differences AS (
   SELECT brand, report, dt, source, is_switched, is_anew, key, ${VALUE_LIST},
     CASE WHEN place = first_place AND what <> 'added' THEN 1 ELSE 0 END AS copies_then,
@@ -127,51 +127,53 @@ export const SAME_RECORD = `brand, source, substr(dt, 1, 7), is_switched, CASE W
     CASE WHEN NOT is_switched THEN key END, CASE WHEN is_switched OR key IS NULL THEN order_id END,
     CASE WHEN NOT is_switched AND key IS NULL THEN product END, publisher_id, currency`;
 
-/** The days of the latest close of each brand, and their records now. */
-const DAYS = `SELECT brand, report, dt, source, is_switched, is_opening, is_anew, CASE WHEN NOT is_anew THEN place END AS then_place,
-    CASE WHEN report = source AND is_present = 1 AND NOT is_erased THEN ${AS_OF_NOW} END AS now_place
+const IS_MONEY = `report IN ('${REPORTS.orders}', '${REPORTS.transactions}')`;
+const FACT = `CAST(brand AS varchar) AS brand, CASE report WHEN '${REPORTS.orders}' THEN 'orders' ELSE 'transactions' END AS report, CAST(dt AS varchar) AS dt`;
+const OF_MONTH = 'OVER (PARTITION BY brand, substr(dt, 1, 7))';
+
+/** The first and the latest closed month of each brand. */
+const LATEST = `SELECT CAST(brand AS varchar) AS brand, CAST(max(month) AS varchar) AS close, CAST(min(month) AS varchar) AS first_close
+    FROM closes GROUP BY brand`;
+
+/**
+ * The days of the latest close of each brand, and their records now. Transactions count in a month if they have a version of
+ * each day of which orders have one, and any record (`sourcesOf`). An erased day lacks nothing.
+ */
+const DAYS = `SELECT brand, report, dt, source, is_opening, is_anew,
+    coalesce(max(CASE WHEN counts = 1 THEN report END) ${OF_MONTH} <> source, false) AS is_switched,
+    CASE WHEN NOT is_anew THEN place END AS then_place,
+    CASE WHEN report = source AND is_present = 1 AND is_erased = 0 THEN ${AS_OF_NOW} END AS now_place
   FROM (
-    SELECT p.brand, p.report, p.dt, p.is_present, CASE WHEN p.counts = 1 THEN p.place END AS place, s.source,
-      p.is_named = 1 AND p.place IS NULL AS is_erased,
-      p.is_named = 0 AND substr(p.dt, 1, 7) < l.first_close AS is_opening,
-      p.counts = 1 AND coalesce(p.anew_place > p.place, false) AS is_anew,
-      coalesce(max(CASE WHEN p.counts = 1 THEN p.report END) OVER (PARTITION BY p.brand, substr(p.dt, 1, 7)) <> s.source, false) AS is_switched
+    SELECT c.brand, c.report, c.dt, c.counts, c.is_present, c.is_erased,
+      CASE WHEN max(c.is_uncovered) OVER of_month = 0 AND max(c.transactions) OVER of_month > 0 THEN 'transactions' ELSE 'orders' END AS source,
+      CASE WHEN c.counts = 1 THEN c.place END AS place,
+      c.counts = 1 AND coalesce(c.anew_place > c.place, false) AS is_anew,
+      c.is_named = 0 AND substr(c.dt, 1, 7) < l.first_close AS is_opening
     FROM (
-      SELECT brand, report, dt, max(place) AS place, max(is_named) AS is_named, max(counts) AS counts,
-        max(is_present) AS is_present, max(anew_place) AS anew_place
+      SELECT *, CASE WHEN report = 'transactions' THEN rows ELSE 0 END AS transactions,
+        CASE WHEN report = 'orders' AND is_present = 1
+          AND max(CASE WHEN report = 'transactions' AND (is_present = 1 OR is_erased = 1 OR is_gone = 1) THEN 1 ELSE 0 END) OVER (PARTITION BY brand, dt) = 0
+          THEN 1 ELSE 0 END AS is_uncovered
       FROM (
-        SELECT CAST(brand AS varchar) AS brand, ${tableSql()} AS report, CAST(dt AS varchar) AS dt, place, 1 AS is_named,
-          CASE WHEN counts THEN 1 ELSE 0 END AS counts, 0 AS is_present, CAST(NULL AS bigint) AS anew_place
+        SELECT brand, report, dt, max(place) AS place, max(is_named) AS is_named, max(counts) AS counts, max(is_erased) AS is_erased,
+          max(is_present) AS is_present, max(is_gone) AS is_gone, max(rows) AS rows, max(anew_place) AS anew_place
         FROM (
-          SELECT *, row_number() OVER (PARTITION BY brand, report, dt ORDER BY month DESC) AS nth
-          FROM closes WHERE report IN ('order_list', 'transaction_list')
-        ) AS newest WHERE nth = 1
-        UNION ALL
-        SELECT CAST(brand AS varchar), ${tableSql()}, CAST(dt AS varchar), NULL, 0, 0, 1, anew_place
-        FROM coverage WHERE report IN ('order_list', 'transaction_list') AND committed_state IS NOT NULL
-      ) AS facts
-      GROUP BY brand, report, dt
-    ) AS p
-    JOIN (${sourcesSql()}) AS s ON s.brand = p.brand AND s.month = substr(p.dt, 1, 7)
-    JOIN (SELECT CAST(brand AS varchar) AS brand, CAST(max(month) AS varchar) AS close, CAST(min(month) AS varchar) AS first_close FROM closes GROUP BY brand) AS l
-      ON l.brand = p.brand AND substr(p.dt, 1, 7) <= l.close
+          SELECT ${FACT}, place, 1 AS is_named, CASE WHEN counts THEN 1 ELSE 0 END AS counts,
+            CASE WHEN place IS NULL THEN 1 ELSE 0 END AS is_erased, 0 AS is_present, 0 AS is_gone, CAST(0 AS bigint) AS rows, CAST(NULL AS bigint) AS anew_place
+          FROM (
+            SELECT *, row_number() OVER (PARTITION BY brand, report, dt ORDER BY month DESC) AS nth FROM closes WHERE ${IS_MONEY}
+          ) AS newest WHERE nth = 1
+          UNION ALL
+          SELECT ${FACT}, NULL, 0, 0, 0, CASE WHEN committed_state IS NOT NULL THEN 1 ELSE 0 END,
+            CASE WHEN state = 'erased' THEN 1 ELSE 0 END, coalesce(rows, 0), anew_place
+          FROM coverage WHERE ${IS_MONEY} AND (committed_state IS NOT NULL OR state = 'erased')
+        ) AS facts
+        GROUP BY brand, report, dt
+      ) AS days_of_reports
+    ) AS c
+    JOIN (${LATEST}) AS l ON l.brand = c.brand AND substr(c.dt, 1, 7) <= l.close
+    WINDOW of_month AS (PARTITION BY c.brand, substr(c.dt, 1, 7))
   ) AS judged`;
-
-function tableSql(): string {
-  return `CASE report WHEN '${REPORTS.orders}' THEN 'orders' ELSE 'transactions' END`;
-}
-
-/** By brand and month, the report whose commission counts: transactions if they cover the month whole (`sourceOf`). */
-function sourcesSql(): string {
-  return `SELECT brand, month, CASE WHEN max(is_uncovered) = 0 AND sum(transactions) > 0 THEN 'transactions' ELSE 'orders' END AS source
-      FROM (
-        SELECT CAST(brand AS varchar) AS brand, substr(CAST(dt AS varchar), 1, 7) AS month,
-          CASE WHEN max(CASE WHEN report = '${REPORTS.transactions}' THEN 1 ELSE 0 END) = 1 THEN 0 ELSE 1 END AS is_uncovered,
-          sum(CASE WHEN report = '${REPORTS.transactions}' THEN rows ELSE 0 END) AS transactions
-        FROM coverage WHERE report IN ('order_list', 'transaction_list') AND committed_state IS NOT NULL
-        GROUP BY brand, dt
-      ) AS days_of_reports GROUP BY brand, month`;
-}
 
 /**
  * The difference between the latest close of a brand and now. A day that no close names counts as it is now; in a month
@@ -220,7 +222,7 @@ SELECT r.brand, l.close, r.source AS report, r.month, r.publisher_id,
   CAST(CASE WHEN sum(r.unknown_now) = 0 THEN sum(r.counted_now) END AS ${DECIMAL}) AS counted_now,
   CAST(CASE WHEN sum(r.unknown_now + r.anew) = 0 THEN sum(r.counted_now - r.counted_then) END AS ${DECIMAL}) AS correction,
   CAST(sum(r.unknown_then + r.unknown_now + r.anew) AS bigint) AS ${UNKNOWN_AMOUNTS[0]}
-FROM records r JOIN (SELECT CAST(brand AS varchar) AS brand, CAST(max(month) AS varchar) AS close FROM closes GROUP BY brand) AS l ON l.brand = r.brand
+FROM records r JOIN (${LATEST}) AS l ON l.brand = r.brand
 WHERE r.counted_then <> r.counted_now OR r.unknown_then <> r.unknown_now OR r.anew > 0
 GROUP BY r.brand, l.close, r.source, r.month, r.publisher_id, r.currency
 HAVING sum(r.counted_now - r.counted_then) <> 0 OR sum(r.unknown_then + r.unknown_now + r.anew) <> 0`,
