@@ -278,7 +278,9 @@ async function lostObjects(lake: SampleLake): Promise<string[]> {
     committed
       ? [
           ...[committed, ...superseded].map(({ snapshot }) => versionKey('orders', BRAND, day, snapshot)),
-          versionKey('order_states', BRAND, day, committed.lifecycle?.snapshot ?? ''),
+          ...(committed.history?.object
+            ? [versionKey('orders_before', BRAND, day, committed.history.object.snapshot)]
+            : []),
         ]
       : [],
   );

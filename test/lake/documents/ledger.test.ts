@@ -470,33 +470,6 @@ describe('versions whose time is over', () => {
   });
 });
 
-describe('the lifecycle object of a version', () => {
-  const lifecycle = { snapshot: 'l1', rows: 1, bytes: 1, digest: 'd', basis: 'b' };
-  const first = { ...published, published: true, lifecycle };
-  const held: DayEntry = { committed: first, claim };
-
-  it.each<[string, Committed, { snapshot: string; lifecycle: string }[]]>([
-    ['ends with the version', { ...first, snapshot: 's2' }, [{ snapshot: 's1', lifecycle: 'l1' }]],
-    [
-      'ends when it is rebuilt, so that queries of its time find it',
-      { ...first, lifecycle: { ...lifecycle, snapshot: 'l2' } },
-      [{ snapshot: 's1', lifecycle: 'l1' }],
-    ],
-    ['stays after an equal reading', first, []],
-  ])('of a day %s', (_name, next, superseded) => {
-    const { superseded: kept = [] } = entryOf(commitDay(ledgerOf(held), DAY, commitOf(next)));
-    expect(kept.map(({ snapshot, lifecycle: of }) => ({ snapshot, lifecycle: of }))).toEqual(superseded);
-  });
-
-  it('is published with its version, not before', () => {
-    const other = { ...lifecycle, snapshot: 'l2' };
-    const pending = ledgerOf({ committed: { ...first, published: false, lifecycle: other } });
-    expect(recordPublished(pending, DAY, first, NOW_MS)).toBe(pending);
-    const now = recordPublished(pending, DAY, { snapshot: 's1', lifecycle: other }, NOW_MS);
-    expect(entryOf(now).committed?.published).toBe(true);
-  });
-});
-
 describe('a publication', () => {
   it('is recorded for the current snapshot', () => {
     expect(
