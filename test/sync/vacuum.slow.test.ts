@@ -120,7 +120,7 @@ describe('the vacuum', () => {
 
   it.each([
     ['a snapshot that a run built and never committed', `transactions/brand=acme/dt=${FIRST}`],
-    ['a lifecycle table’s snapshot of such a run', `transaction_states/brand=acme/dt=${FIRST}`],
+    ['what records were before of such a run', `transactions_before/brand=acme/dt=${FIRST}`],
     [
       'coverage of a future month that a run wrote and never published',
       'coverage/brand=acme/report=transaction_list/month=2026-05',

@@ -171,7 +171,8 @@ describe('a commit', () => {
       committed: { ...next, committedAt: NOW },
       superseded: [
         { snapshot: 's0', at: claim.at },
-        { snapshot: 's1', at: null, ...whole },
+        // Only a damaged version is replaced by equal content.
+        { snapshot: 's1', at: null, ...whole, isLost: true },
       ],
       continuation: 'q2',
     });
@@ -207,7 +208,9 @@ describe('a commit', () => {
     ['a version of a ledger that was made from snapshots', { state: 'unconfirmed', timeZone: undefined }, {}],
   ])('records whether a replaced version is whole, and its zone: %s', (_name, change, known) => {
     const before: DayEntry = { committed: { ...published, ...change }, claim };
-    const { superseded } = entryOf(commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2' })));
+    const { superseded } = entryOf(
+      commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2', digest: '4:ab' })),
+    );
     expect(superseded).toEqual([{ snapshot: 's1', at: null, ...known }]);
   });
 
@@ -354,7 +357,7 @@ describe('a version that is committed without a reading', () => {
       },
       superseded: [
         { snapshot: 's0', at: NOW },
-        { snapshot: 's1', at: null, ...whole },
+        { snapshot: 's1', at: null, ...whole, isLost: true },
       ],
     });
   });
@@ -483,7 +486,7 @@ describe('a publication', () => {
         commitDay(
           claimDay(ledger, DAY, entryOf(ledger).claim, claim),
           DAY,
-          commitOf({ snapshot: `s${day}`, published: false }, NOW_MS + day * DAY_MS),
+          commitOf({ snapshot: `s${day}`, digest: `${day}:ab`, published: false }, NOW_MS + day * DAY_MS),
         ),
       ledgerOf({ committed: { ...published, snapshot: 's0' }, claim }),
     );
@@ -787,19 +790,16 @@ describe('a stored ledger', () => {
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(place);
   });
 
-  const changes = { snapshot: 'c1', bytes: 1, rows: 1, at: NOW, times: 1 };
+  const object = { bytes: 1, rows: 1 };
+  const known = { by: NOW, place: 1 };
 
   /** Every field that becomes part of a key. */
   describe.each<[string, (id: string) => object]>([
     ['committed.snapshot', (id) => ({ committed: { ...published, snapshot: id } })],
     ['committed.attempt', (id) => ({ committed: { ...published, attempt: id } })],
     [
-      'committed.changes.snapshot',
-      (id) => ({ committed: { ...published, changes: { ...changes, snapshot: id } } }),
-    ],
-    [
-      'committed.changes.unread.0',
-      (id) => ({ committed: { ...published, changes: { ...changes, unread: [id] } } }),
+      'committed.history.object.snapshot',
+      (id) => ({ committed: { ...published, history: { ...known, object: { ...object, snapshot: id } } } }),
     ],
     ['claim.attempt', (id) => ({ claim: { ...claim, attempt: id } })],
     ['superseded.0.snapshot', (id) => ({ superseded: [{ snapshot: id, at: NOW }] })],
