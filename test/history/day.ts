@@ -23,7 +23,7 @@ export interface Step {
   rows: Iterable<Row>;
   cause?: 'reading' | 'rollback' | 'rebuild';
   state?: Committed['state'];
-  settings?: Pick<ReportSettings, 'key' | 'fields'>;
+  settings?: { key?: string | string[]; fields: ReportSettings['fields'] };
 }
 
 export async function dayOf(columns: readonly Column[]) {
@@ -73,8 +73,7 @@ export async function dayOf(columns: readonly Column[]) {
       day.committed = { ...after, ...(history && { history }) };
     },
     rows: (): Promise<Row[]> => rowsOf(report.table, day.committed?.snapshot),
-    before: (): Promise<Row[]> =>
-      rowsOf(beforeTable(report.table), day.committed?.history?.object?.snapshot),
+    before: (): Promise<Row[]> => rowsOf(beforeTable(report.table), day.committed?.history?.object?.snapshot),
     keyOfObject: () =>
       versionKey(beforeTable(report.table), 'acme', DAY, day.committed?.history?.object?.snapshot ?? ''),
   };
