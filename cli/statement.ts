@@ -213,7 +213,7 @@ export async function addEntries(
   const state = (copies: string) =>
     `CASE WHEN min(CASE WHEN ${copies} > 0 THEN state END) = max(CASE WHEN ${copies} > 0 THEN state END) THEN max(CASE WHEN ${copies} > 0 THEN state END) WHEN sum(${copies}) > 0 THEN 'mixed' END`;
   const sumOf = (amount: string) =>
-    `CASE WHEN count(*) FILTER (copies_now > 0 AND ${amount} IS NULL) = 0 THEN sum(copies_now * ${amount}) END`;
+    `CASE WHEN sum(CASE WHEN ${amount} IS NULL THEN copies_now ELSE 0 END) = 0 THEN sum(copies_now * coalesce(${amount}, 0)) END`;
   const [then, now] = [sumOfCopiesSql('copies_then'), sumOfCopiesSql('copies_now')];
   const [unknownThen, unknownNow] = [unknownCopiesSql('copies_then'), unknownCopiesSql('copies_now')];
   const isOwn = `substr(dt, 1, 7) = ${literal(month)} AND copies_then = 0 AND NOT is_switched`;
@@ -223,8 +223,8 @@ SELECT ${head}, ${ENTRY_COLUMNS} FROM (
   SELECT publisher_id, max(publisher_name) AS publisher_name, 'record' AS entry, NULL AS reason, dt AS day, order_id, product, kind,
     sum(copies_now) AS records, NULL AS state_then, state, ${sumOf('amount')} AS amount, ${sumOf('commission')} AS commission,
     NULL AS counted_then, ${sumOf('counted')} AS counted_now, ${sumOf('counted')} AS counted, currency, key
-  FROM differences WHERE ${isOwn} AND copies_now > 0
-  GROUP BY publisher_id, dt, order_id, product, kind, state, currency, key
+  FROM differences WHERE ${isOwn}
+  GROUP BY publisher_id, dt, order_id, product, kind, state, currency, key HAVING sum(copies_now) <> 0
   UNION ALL
   SELECT publisher_id, ${latestNameSql()}, 'carried', CASE WHEN is_switched THEN ${literal('transactions and orders replace each other')} END,
     max(dt), max(order_id), CASE WHEN NOT is_switched THEN max(product) END, max(kind), NULL,

@@ -23,7 +23,6 @@ import {
   readSchema,
 } from '../../shared/lake/documents/read.ts';
 import { dayPartition, ledgerKey, parseCloseKey, schemaKey, versionKey } from '../../shared/lake/paths.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';

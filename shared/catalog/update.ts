@@ -9,6 +9,7 @@ import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { type Close, readCloses } from '../lake/documents/close.ts';
 import type { CatalogStamp } from '../lake/documents/catalog-stamp.ts';
 import { StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LedgerMonths, listLedgers } from '../lake/documents/read.ts';
@@ -22,6 +23,7 @@ import type { Catalog } from '../ports.ts';
 import { type ReportRegistry, allViews } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { publishIceberg } from '../iceberg/index.ts';
+import { closesTable, writeCloses } from './closes-table.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
@@ -69,7 +71,7 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
     const stamped = wanted.brand(brand);
     if (found.brands[brand] === stamped) continue;
     const own = reports.filter((each) => each.brand === brand);
-    const update = await updateBrand(options, time, own);
+    const update = await updateBrand(options, time, own, await readCloses(lake.store, brand));
     published += update.published;
     if (update.isComplete)
       await stamp.update((current) => ({ ...current, brands: { ...current.brands, [brand]: stamped } }));
@@ -117,6 +119,7 @@ async function ensureAllTables(options: UpdateOptions): Promise<void> {
     schemas.set(report.table, await schema.cached());
   }
   await catalog.ensureTable(coverageTable);
+  await catalog.ensureTable(closesTable);
   const views = [...allViews(reports).map((view) => viewOver(view, schemas, roles)), freshness];
   for (const view of views) await catalog.ensureView(view);
 }
@@ -133,6 +136,7 @@ async function updateBrand(
   options: UpdateOptions,
   time: TimeBudget,
   reports: readonly LedgerMonths[],
+  closes: readonly Close[],
 ): Promise<{ published: number; isComplete: boolean }> {
   const { skip, isComplete } = createSkipper(options, time);
   // Of this brand alone, so that its ledgers are freed after its turn.
@@ -163,6 +167,7 @@ async function updateBrand(
     await skip(async () => {
       const { hasReturnedRecords } = await context.reportState.cached();
       await writeCoverage(context, months, hasReturnedRecords);
+      await writeCloses(context, closes);
     });
   });
   return { published, isComplete: isComplete() };

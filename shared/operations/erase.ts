@@ -285,7 +285,8 @@ async function eraseFromCloses(scope: Scope): Promise<void> {
   const erasedAt = new Date(clock.wallMs()).toISOString();
   const closes = isBrand ? [] : await readCloses(lake.store, brand);
   const after: Close[] = [];
-  for (const [index, close] of closes.entries()) {
+  // The latest first: an interrupted erasure leaves what the remaining closes need.
+  for (const [index, close] of [...closes.entries()].toReversed()) {
     const upTo = closes.slice(0, index + 1);
     const days = [...closedDays(upTo).days.values()].flatMap(({ report, day, place }) =>
       place !== undefined && isInRange(scope, { report, day }) ? [{ report, day, place }] : [],
@@ -298,7 +299,7 @@ async function eraseFromCloses(scope: Scope): Promise<void> {
       totals: totals.get(dayId({ report, day })) ?? [],
     }));
     const document = documents.close(close);
-    after.push(
+    after.unshift(
       await document.update((current) =>
         // Another process may have removed the close: then it is not written again.
         current === close || erased.length === 0

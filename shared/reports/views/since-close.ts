@@ -40,8 +40,6 @@ const K = 'PARTITION BY brand, report, dt, key';
 export function differencesSql(days: string): string {
   const changed = historySql("what <> 'now' AND key IS NOT NULL");
   const current = historySql('key IS NOT NULL');
-  const copies = (of: string, at: string) =>
-    `CASE WHEN key IS NULL AND place > ${of} THEN CASE what WHEN 'added' THEN -1 ELSE 1 END WHEN place = ${at} AND what <> 'added' THEN 1 ELSE 0 END`;
   const wholePlace = 'coalesce(d.then_place, d.now_place)';
   return `days AS (${days}),
 changed AS (
@@ -54,9 +52,10 @@ whole AS (
     CASE WHEN then_place IS NULL THEN 0 ELSE copies END AS copies_then,
     CASE WHEN now_place IS NULL THEN 0 ELSE copies END AS copies_now
   FROM (
-    SELECT *, ${copies('at_place', 'first_place')} END AS copies
+    SELECT *, CASE WHEN key IS NULL THEN CASE what WHEN 'added' THEN -1 ELSE 1 END
+      WHEN place = first_place AND what <> 'added' THEN 1 ELSE 0 END AS copies
     FROM (
-      SELECT d.*, h.key, h.place, h.what, ${VALUES.map((name) => `h.${name}`).join(', ')}, ${wholePlace} AS at_place,
+      SELECT d.*, h.key, h.place, h.what, ${VALUES.map((name) => `h.${name}`).join(', ')},
         min(h.place) OVER (PARTITION BY h.brand, h.report, h.dt, h.key) AS first_place
       FROM ${historySql('true')} h JOIN days d ON ${OF_DAY}
       WHERE NOT (${IS_BETWEEN}) AND h.place > ${wholePlace}
