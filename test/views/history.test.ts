@@ -5,7 +5,7 @@ import { COLUMNS, DAYS, HOUR, type Life, NOW, ROLES, lifeOf, storedRows, timeOf 
 import { createViews, insert } from './lake-views.ts';
 import * as oracle from './oracle.ts';
 
-const LIVES = Array.from({ length: runs(30).numRuns }, (_, seed) => seed);
+const LIVES = Array.from({ length: runs(8).numRuns }, (_, seed) => seed);
 
 let connection: DuckDBConnection;
 beforeAll(async () => {

@@ -143,7 +143,7 @@ export function reversed(life: Life): Reversed[] {
       records: reading.records.map((record) => known(life, record)),
     })),
   ).sort((a, b) => a.to - b.to);
-  const now = DAYS.flatMap((dt) => recordsAt(life, dt, NOW) ?? []);
+  const now = DAYS.flatMap((dt) => (recordsAt(life, dt, NOW) ?? []).map((record) => ({ dt, ...record })));
   const keys = new Set(all.flatMap(({ records }) => records.map(({ key }) => key)));
   keys.delete(null);
   const ofKeys = [...keys].flatMap((key) => {
@@ -152,9 +152,12 @@ export function reversed(life: Life): Reversed[] {
     const current = now.filter((record) => record.key === key);
     // A record that nothing replaced is what was paid, even if its amount is not known.
     if (!first || (current.length === 1 && !wasReplaced(life, key))) return [];
+    // What is still where it was first paid has not changed, even if its amount is not known.
+    const isStill = !changedSince(life, first.dt, key, first.to);
+    const isSame = (record: Known & { dt?: string }) => isStill && record.dt === first.dt && isPaid(record);
     const parts = [
-      ...first.records.filter(isPaid).map((record) => ({ record, sign: 1n })),
-      ...current.map((record) => ({ record, sign: -1n })),
+      ...(isStill ? [] : first.records.filter(isPaid)).map((record) => ({ record, sign: 1n })),
+      ...current.filter((record) => !isSame(record)).map((record) => ({ record, sign: -1n })),
     ];
     return [...Map.groupBy(parts, ({ record }) => JSON.stringify([record.publisher, record.currency])).values()].map(
       (own): Reversed => ({
@@ -169,13 +172,26 @@ export function reversed(life: Life): Reversed[] {
 
 /** Whether a later reading of a day had other records with the key than a reading in which one was paid. */
 function wasReplaced(life: Life, key: string | null): boolean {
-  return [...life.readings.values()].some((readings) => {
-    const texts = readings.map(({ records }) => {
-      const own = records.filter((record) => keyOf(life.key, record) === key);
-      return { text: own.map(textOf).sort().join(), isPaid: own.some((record) => known(life, record).state === 'paid') };
-    });
-    return texts.some(({ text, isPaid }, index) => isPaid && texts[index + 1] && texts[index + 1]?.text !== text);
-  });
+  return DAYS.some((dt) =>
+    (life.readings.get(dt) ?? []).some(
+      ({ records, to }) =>
+        records.some((record) => keyOf(life.key, record) === key && known(life, record).state === 'paid') &&
+        changedSince(life, dt, key, to),
+    ),
+  );
+}
+
+/** Whether a reading of the day after that one had other records with the key. */
+function changedSince(life: Life, dt: string, key: string | null, to: number): boolean {
+  const later = (life.readings.get(dt) ?? []).filter((reading) => reading.to >= to);
+  const texts = later.map(({ records }) =>
+    records
+      .filter((record) => keyOf(life.key, record) === key)
+      .map(textOf)
+      .sort()
+      .join(),
+  );
+  return texts.some((text) => text !== texts[0]);
 }
 
 /** Records without a key that were paid: each time when a reading has fewer copies, nobody knows whether they are gone. */
