@@ -15,7 +15,7 @@ export function refusePresent(named: readonly string[]): void {
   if (named.length === 0) return;
   throw configError(
     'not_as_of',
-    `--as-of cannot answer for ${named.join(' and ')}, which describe the lake as it is now. Query them without --as-of.`,
+    `--as-of cannot answer for ${named.join(' and ')}: coverage and freshness describe the lake as it is now. Query them without --as-of.`,
   );
 }
 

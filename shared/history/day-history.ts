@@ -133,20 +133,23 @@ async function changed(ctx: HistoryContext, day: string, change: Change): Promis
   const { known, before, by } = change;
   const last = { at: by.toISOString(), rowsBefore: before.rows };
   const next = { ...known, place: known.place + 1, lastBy: last.at };
-  try {
-    const compared = await comparedVersions(ctx, day, change);
-    if (!compared) return known;
-    const { key, records } = compared;
-    const { added, removed, altered } = records;
-    const counted = { ...next, key, last: { ...last, added, removed, altered } };
-    const written = await writtenChanges(ctx, day, change, compared);
-    if (written) return { ...counted, object: written };
-    const column = await mostChangedColumn(compared.before.file, compared.after.file, records);
-    const field = column?.field ?? column?.name;
-    return anew(ctx, day, counted, 'its changes take more than eight times the bytes of the day', field);
-  } catch (thrown) {
-    return anew(ctx, day, { ...next, last }, damageOf(thrown));
-  }
+  // Memory may be short for a moment, and history that was begun anew does not come back.
+  for (let tries = 1; ; tries += 1)
+    try {
+      const compared = await comparedVersions(ctx, day, change);
+      if (!compared) return known;
+      const { key, records } = compared;
+      const { added, removed, altered } = records;
+      const counted = { ...next, key, last: { ...last, added, removed, altered } };
+      const object = await writtenChanges(ctx, day, change, compared);
+      if (object) return { ...counted, object };
+      const column = await mostChangedColumn(compared.before.file, compared.after.file, records);
+      const field = column?.field ?? column?.name;
+      return anew(ctx, day, counted, 'its changes take more than eight times the bytes of the day', field);
+    } catch (thrown) {
+      const damage = damageOf(thrown);
+      if (tries > 1) return anew(ctx, day, { ...next, last }, damage);
+    }
 }
 
 function anew(

@@ -5,7 +5,7 @@
 import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type DayObjects, type Ledger, hasSameObjects, recordPublished } from '../lake/documents/ledger.ts';
+import { type Committed, type Ledger, hasSameObjects, recordPublished } from '../lake/documents/ledger.ts';
 import { snapshotsByTable } from '../lake/documents/read.ts';
 import { beforeTable, brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
@@ -31,21 +31,19 @@ export async function dayShapes(
   return [own, beforeShape(context.report, own.columns)];
 }
 
-async function pointAt(context: BrandReport, day: string, objects: DayObjects): Promise<void> {
+async function pointAt(context: BrandReport, day: string, committed: Committed): Promise<void> {
   const { report, brand, lake } = context;
   const shapes = await dayShapes(context);
   const partition = dayPartition(brand, day);
+  const { history, published } = committed;
   // What records were before comes first, so that no query misses a record in both tables (I3).
-  for (const [table, snapshot] of snapshotsByTable(report, objects)) {
+  for (const [table, snapshot] of snapshotsByTable(report, committed)) {
     const shape = shapes.find(({ name }) => name === table);
     if (shape) await lake.catalog?.setSnapshot(shape, partition, snapshot);
   }
-  if (isWithoutChanges(objects)) await lake.catalog?.removePartition(beforeTable(report.table), partition);
-}
-
-/** Whether the day had changes that are no longer known, so that a partition may still have them. */
-function isWithoutChanges({ history }: DayObjects): boolean {
-  return history?.anewPlace !== undefined && history.object === undefined;
+  // A partition may be there if changes are no longer known, or if a published day is published again.
+  if (!history?.object && (published || history?.anewPlace !== undefined))
+    await lake.catalog?.removePartition(beforeTable(report.table), partition);
 }
 
 /**
@@ -104,14 +102,12 @@ export async function pendingPublications(
   for (const table of dayTables(report))
     pointed.set(table, await catalog.snapshotsByPartition(table, brandPartitions(brand), { from, to }));
   const isPending = ({ day, published, ...objects }: (typeof committed)[number]) => {
-    const found = (table: string) => pointed.get(table)?.get(partitionPath(dayPartition(brand, day))) ?? [];
-    return (
-      !published ||
-      snapshotsByTable(report, objects).some(
-        ([table, snapshot]) => found(table).length !== 1 || found(table)[0] !== snapshot,
-      ) ||
-      (isWithoutChanges(objects) && found(beforeTable(report.table)).length > 0)
-    );
+    const wanted = new Map(snapshotsByTable(report, objects));
+    const isWrong = (table: string) => {
+      const found = pointed.get(table)?.get(partitionPath(dayPartition(brand, day))) ?? [];
+      return found.join() !== (wanted.get(table) ?? '');
+    };
+    return !published || dayTables(report).some(isWrong);
   };
   return committed.filter(isPending).map(({ day }) => day);
 }

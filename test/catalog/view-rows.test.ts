@@ -358,8 +358,8 @@ describe('unsettled', () => {
       'has records without a state, or in an undocumented state',
       { orders: [order('1', null, '1', '1'), order('1', 'frozen', '1', '2')] },
       [
-        ['frozen', null, '1', 2, '0', null],
-        [null, null, '1', 1, '0', null],
+        ['frozen', null, '1', 2, '0', 0],
+        [null, null, '1', 1, '0', 0],
       ],
     ],
     [
@@ -371,8 +371,8 @@ describe('unsettled', () => {
         ],
       },
       [
-        ['new', 'EUR', '1', 2, '0', null],
-        ['new', 'USD', '1', 1, '0', null],
+        ['new', 'EUR', '1', 2, '0', 0],
+        ['new', 'USD', '1', 1, '0', 0],
       ],
     ],
   ])('the view %s', async (_name, records, expected) => {

@@ -23,7 +23,7 @@ export interface Step {
   rows: Iterable<Row>;
   cause?: 'reading' | 'rollback' | 'rebuild';
   state?: Committed['state'];
-  settings?: Pick<ReportSettings, 'key' | 'fields'>;
+  settings?: { key?: string | string[]; fields: ReportSettings['fields'] };
 }
 
 export async function dayOf(columns: readonly Column[]) {

@@ -4,6 +4,7 @@ import { type Column, typeSpec } from '../../shared/column-types.ts';
 import type { Row } from '../../shared/lake/table/columns.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { dayOf } from './day.ts';
+import { keyTextOf, recordsAt } from './places.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'transid', type: 'string', field: 'transid' },
@@ -40,13 +41,7 @@ function textOf(row: Row, name: string): string | undefined {
     : typeSpec(type).texts(value)[0];
 }
 
-function keyOf(name: string, row: Row): string | undefined {
-  const parts = name.split(',').map((part) => {
-    const texts = part.split('|').map((place) => PLACES[place]?.(row));
-    return texts.find((text) => text) ?? '';
-  });
-  return parts.every((part) => part === '') ? undefined : parts.join('\u001f');
-}
+const keyOf = (name: string, row: Row) => keyTextOf(name, (place) => PLACES[place]?.(row));
 
 const few = (...values: readonly string[]) => fc.option(fc.constantFrom(...values), { freq: 4 });
 const record: fc.Arbitrary<Row> = fc.record({
@@ -74,35 +69,6 @@ const keys = fc.constantFrom<string | string[]>(
   'none',
 );
 
-/** The records at a place of the chain, as the issue defines them. */
-function recordsAt(place: number, key: string, current: readonly Row[], before: readonly Row[]): string[] {
-  const later = before.filter(({ _place: at }) => Number(at) > place);
-  const found: string[] = [];
-  const byKey = Map.groupBy(
-    later.filter(({ _key }) => typeof _key === 'string'),
-    ({ _key }) => _key,
-  );
-  for (const rows of byKey.values()) {
-    const first = Math.min(...rows.map(({ _place: at }) => Number(at)));
-    const ofFirst = rows.filter(({ _place: at, _what: what }) => Number(at) === first && what !== 'added');
-    found.push(...ofFirst.map(contentOf));
-  }
-  for (const row of current) {
-    const text = keyOf(key, row);
-    if (text !== undefined && !byKey.has(text)) found.push(contentOf(row));
-  }
-  const keyless = current.filter((row) => keyOf(key, row) === undefined).map(contentOf);
-  const ofKeyless = (what: string) =>
-    later.filter((row) => typeof row._key !== 'string' && row._what === what).map(contentOf);
-  keyless.push(...ofKeyless('removed'));
-  for (const content of ofKeyless('added')) {
-    const index = keyless.indexOf(content);
-    expect(index).toBeGreaterThanOrEqual(0);
-    keyless.splice(index, 1);
-  }
-  return [...found, ...keyless].sort();
-}
-
 describe('the records of a day at each place of its chain of changes', () => {
   it('are exactly those of the reading, whatever changed since', async () => {
     await fc.assert(
@@ -127,12 +93,16 @@ describe('the records of a day at each place of its chain of changes', () => {
           last = { place, by: lastBy };
         }
         const { history } = day.committed ?? {};
-        const [current, before] = [await day.rows(), await day.before()];
-        for (const [place, contents] of atPlace)
-          expect(recordsAt(place, history?.key ?? '', current, before)).toEqual(contents);
+        const before = await day.before();
+        const name = history?.key ?? '';
+        const current = (await day.rows()).map((row) => ({ key: keyOf(name, row), content: contentOf(row) }));
+        const rows = before.map((row) => ({
+          ...{ key: typeof row._key === 'string' ? row._key : undefined, what: String(row._what) },
+          ...{ place: Number(row._place), content: contentOf(row) },
+        }));
+        for (const [place, contents] of atPlace) expect(recordsAt(place, current, rows)).toEqual(contents);
         expect(before.length).toBe(history?.object?.rows ?? 0);
-        for (const row of before)
-          if (row._what !== 'added') expect(row._key).toBe(keyOf(history?.key ?? '', row));
+        for (const row of before) if (row._what !== 'added') expect(row._key).toBe(keyOf(name, row));
       }),
       runs(150),
     );

@@ -291,13 +291,15 @@ describe('a ledger that is made from snapshots', () => {
     return { lake, before };
   }
 
-  it('has the other versions and the states of the days, without times', async () => {
+  it('has the other versions and the changes of the days, without times', async () => {
     const { lake, before } = await damagedLake();
     await restoreAll(lake);
     const { committed, superseded = [], ...entry } = await ledgerEntry(lake, 'order_list', FIRST);
-    const { snapshot, lifecycle } = before.committed ?? {};
+    const { snapshot, history } = before.committed ?? {};
     expect(committed).toMatchObject({ snapshot, state: 'unconfirmed', published: true });
-    expect(committed?.lifecycle).toEqual({ ...lifecycle, basis: expect.any(String) });
+    expect(history?.object).toBeDefined();
+    const { key, place, lastBy, object } = history ?? {};
+    expect(committed?.history).toEqual({ key, place, lastBy, object, by: expect.any(String) });
     expect(superseded.map((each) => each.snapshot)).toEqual(before.superseded?.map((each) => each.snapshot));
     expect(versionAt({ committed, superseded, ...entry }, lake.nowMs - HOUR_MS, lake.nowMs + 1)).toBe(
       'unknown',

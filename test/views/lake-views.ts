@@ -17,7 +17,7 @@ const PARTITIONS = ['brand', 'dt'];
 export function tablesOf(schemas: TableSchemas): Map<string, Pick<Column, 'name' | 'type'>[]> {
   const text = (names: readonly string[]) => names.map((name) => ({ name, type: 'string' as const }));
   const ofReports = Object.values(reports).flatMap((report) => {
-    const columns = schemas.get(report.table)?.columns ?? baseSchema(report.columns).columns;
+    const columns = schemas.get(report.table)?.columns ?? [];
     const before = beforeShape(report, columns);
     return [
       [report.table, [...columns, ...text(PARTITIONS)]] as const,
@@ -44,15 +44,15 @@ export async function createViews(
   schemas: TableSchemas,
   { roles = new Map(), now = NOW_SQL, only }: Options = {},
 ): Promise<void> {
-  for (const [table, columns] of tablesOf(schemas)) {
+  const all = new Map(
+    Object.values(reports).map(({ table, columns }) => [table, schemas.get(table) ?? baseSchema(columns)]),
+  );
+  for (const [table, columns] of tablesOf(all)) {
     const defined = columns.map(({ name, type }) => `"${name}" ${typeSpec(type).duckdb}`);
     await connection.run(`CREATE OR REPLACE TABLE ${table} (${defined.join(', ')})`);
   }
-  for (const view of withReadViews(
-    views,
-    views.filter(({ name }) => only?.includes(name) ?? true),
-  )) {
-    const sql = inDuckDb(viewOver(view, schemas, roles).sql).replaceAll(NOW_SQL, now);
+  for (const view of withReadViews(views, views.filter(({ name }) => only?.includes(name) ?? true))) {
+    const sql = inDuckDb(viewOver(view, all, roles).sql).replaceAll(NOW_SQL, now);
     await connection.run(`CREATE OR REPLACE VIEW ${view.name} AS ${sql}`);
   }
 }
@@ -60,16 +60,8 @@ export async function createViews(
 export type Cell = string | number | bigint | boolean | null | undefined;
 export type Row = Readonly<Record<string, Cell>>;
 
-export async function insert(
-  connection: DuckDBConnection,
-  table: string,
-  rows: readonly Row[],
-): Promise<void> {
-  for (const [names, own] of Map.groupBy(rows, (row) =>
-    Object.keys(row)
-      .map((name) => `"${name}"`)
-      .join(', '),
-  )) {
+export async function insert(connection: DuckDBConnection, table: string, rows: readonly Row[]): Promise<void> {
+  for (const [names, own] of Map.groupBy(rows, (row) => Object.keys(row).map((name) => `"${name}"`).join(', '))) {
     const values = own.map((row) => `(${Object.values(row).map(literal).join(', ')})`);
     await connection.run(`INSERT INTO ${table} (${names}) VALUES ${values.join(', ')}`);
   }

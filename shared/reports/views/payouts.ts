@@ -109,7 +109,7 @@ FROM (
     SELECT *,
     ${ofAges((age) => `CASE WHEN count(moved_${age}) OVER of_month = count(*) OVER of_month THEN ${shareSql(`sum(moved_${age}) OVER of_month`, `sum(at_${age}) OVER of_month`)} END AS share_${age}`)}
     FROM (
-    SELECT brand, month, month_age, publisher_id, currency, report, substr(max(named), 11) AS publisher_name,
+    SELECT brand, month, month_age, publisher_id, currency, report, substr(max(named), 11) AS publisher_name, sum(records) AS records,
     ${SUMS.map((sum) => `${sumSql({ amount: sum })} AS ${sum}`).join(', ')}, CAST(sum(unknown) AS bigint) AS unknown_amounts,
     ${ofAges((age) => ['at', 'moved'].map((sum) => `${sumSql({ amount: `${sum}_${age}`, of: isComparableSql(age) })} AS ${sum}_${age}`).join(', '))},
     CAST(max(orders_days) AS bigint) AS orders_days, CAST(max(transactions_days) AS bigint) AS transactions_days
@@ -128,17 +128,19 @@ FROM (
     WINDOW of_month AS (PARTITION BY brand, currency, month)
   ) AS shares
   WINDOW earlier AS (PARTITION BY brand, currency ORDER BY month GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-) AS moves`,
+) AS moves
+WHERE records > 0 OR reversed_after_paid IS NULL OR reversed_after_paid <> 0
+  OR ${AGES.map((age) => `(at_${age} > 0 AND moved_${age} IS NOT NULL)`).join(' OR ')}`,
 };
 
 type Table = (typeof TABLES)[number];
 
 /** What counts now, by day. */
 function nowSql(table: Table): string {
-  return `SELECT ${RECORD}, named, ${Object.keys(PARTS).join(', ')}, 0 AS reversed_after_paid, unknown,
+  return `SELECT ${RECORD}, named, records, ${Object.keys(PARTS).join(', ')}, 0 AS reversed_after_paid, unknown,
       ${ofAges((age) => `commission AS at_${age}, 0 AS moved_${age}`, ', ')}
     FROM (
-      SELECT brand, dt, '${table}' AS report, publisher_id, currency, max(dt || publisher_name) AS named,
+      SELECT brand, dt, '${table}' AS report, publisher_id, currency, max(dt || publisher_name) AS named, count(*) AS records,
         ${Object.entries(PARTS)
           .map(([sum, sql]) => `${sql} AS ${sum}`)
           .join(',\n        ')},
@@ -157,7 +159,7 @@ function laterSql(table: Table): string {
     `CASE WHEN place_${age} IS NULL THEN 0 WHEN what = 'now' THEN -counted WHEN place = place_${age} AND what <> 'added' THEN counted ELSE 0 END AS then_${age}`;
   const keyless = (age: number) =>
     `CASE WHEN ${isLaterSql(age)} THEN CASE what WHEN 'removed' THEN counted ELSE -counted END ELSE 0 END AS then_${age}`;
-  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, ${noneSql(SUMS)}, 0 AS unknown,
+  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, 0 AS records, ${noneSql(SUMS)}, 0 AS unknown,
       ${ofAges((age) => `${sumSql({ amount: `then_${age}` })} AS at_${age}, ${sumSql({ amount: `abs(then_${age})` })} AS moved_${age}`)}
     FROM (
       SELECT brand, dt, '${table}' AS report, key, publisher_id, currency,
@@ -181,7 +183,7 @@ function laterSql(table: Table): string {
 }
 
 function paidSql(table: Table): string {
-  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, ${noneSql(Object.keys(PARTS))},
+  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, 0 AS records, ${noneSql(Object.keys(PARTS))},
       ${sumSql({ amount: 'difference' })} AS reversed_after_paid, sum(unknown) AS unknown, ${noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]))}
     FROM (${reversedSql(table)}) AS reversed
     GROUP BY ${RECORD}`;

@@ -7,8 +7,9 @@ import { daysSql } from './states.ts';
  */
 export function reversedSql(table: 'orders' | 'transactions'): string {
   const history = `${table.slice(0, -1)}_history`;
+  // A current record that is where it was first paid has not changed, even if its amount is not known.
   const change =
-    "CASE WHEN is_first = 1 AND state = 'paid' THEN counted ELSE 0 END - CASE WHEN what = 'now' THEN counted ELSE 0 END";
+    "CASE WHEN is_first = 1 AND state = 'paid' THEN CASE WHEN what = 'now' THEN 0 ELSE counted END WHEN what = 'now' THEN -counted ELSE 0 END";
   return `SELECT brand, first_dt AS dt, '${table}' AS report, key, publisher_id, currency, max(order_id) AS order_id, max(product) AS product,
       CASE WHEN count(*) = count(change) THEN sum(change) END AS difference, count(*) - count(change) AS unknown
     FROM (
