@@ -9,8 +9,6 @@ import { configError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
   CATALOG_STAMP_KEY,
-  CHANGES_PREFIX,
-  CHANGES_TABLE,
   COVERAGE_PAGE_KEY,
   ICEBERG_PREFIX,
   CLOSES_PREFIX,
@@ -90,8 +88,7 @@ export class Lake extends Construct {
   grantSync(grantee: Grantee): void {
     const tables = Object.values(this.reports).flatMap(dayTables);
     const snapshots = tables.map((table) => `${tablePrefix(table)}*`);
-    this.grant(grantee, [...UPLOAD, ...DELETE], [...snapshots, `${CHANGES_PREFIX}*`]);
-    this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
+    this.grant(grantee, [...UPLOAD, ...DELETE], snapshots);
     // These tables follow from the ledgers: a function that writes them never reads them.
     this.grant(grantee, ['s3:PutObject', ...DELETE], this.ledgerTables);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
@@ -108,10 +105,9 @@ export class Lake extends Construct {
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`, `${CLOSES_PREFIX}*`]);
     this.grant(grantee, CHANGE, [
-      ...[`${LEDGERS_PREFIX}*`, `${CHANGES_PREFIX}*`, `${ICEBERG_PREFIX}*`],
+      ...[`${LEDGERS_PREFIX}*`, `${ICEBERG_PREFIX}*`],
       ...[WATCH_KEY, CATALOG_STAMP_KEY],
     ]);
-    this.grant(grantee, UPLOAD, [`${tablePrefix(CHANGES_TABLE)}*`]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...this.ledgerTables]);
     this.grantBucket(grantee, ['s3:ListBucket']);
     grantKey(grantee, this.keyArn, 's3', 'write');

@@ -3,7 +3,7 @@
  * select from this value and format it. If each of them derived its facts from the ledger, two of them would sooner or
  * later contradict each other.
  */
-import type { Committed, DayChanges, DayEntry, Failure } from './lake/documents/ledger.ts';
+import type { Committed, DayEntry, DayHistory, Failure } from './lake/documents/ledger.ts';
 import { type CurrencyTotals, measured, totalsOf } from './lake/documents/totals.ts';
 import { rolesOf } from './lake/documents/brand-settings.ts';
 import type { ReportLedgers } from './lake/documents/read.ts';
@@ -50,7 +50,7 @@ export interface DayFacts {
   /** The settings now name other fields for these sums, so both are missing until the next reading. */
   totalsPending?: true;
   /** How often the day changed since it was closed, and the newest change; missing if it never changed. */
-  changes?: Required<Pick<DayChanges, 'times' | 'last'>>;
+  changes?: { times: number } & Required<Pick<DayHistory, 'last'>>;
   /** When the day is due (again); in the past if it is due now; `null` for never or unknown. */
   nextDue: string | null;
   /** When the day becomes overdue unless it is read before; `null` for never or unknown. */
@@ -147,7 +147,7 @@ function committedFacts(
     readTo,
     refusedLookups,
     values,
-    changes,
+    history,
     timeZone = null,
   } = committed;
   const totals = totalsOf(committed, roles);
@@ -158,7 +158,7 @@ function committedFacts(
     ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },
     ...(sum !== undefined && { sum }),
     ...(isPending ? { totalsPending: true as const } : totals && { totals }),
-    ...(changes?.last && { changes: { times: changes.times, last: changes.last } }),
+    ...(history?.last && { changes: { times: history.place, last: history.last } }),
   };
 }
 

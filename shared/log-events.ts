@@ -79,16 +79,8 @@ const REPORT_EVENTS = {
     removed: number | undefined;
     altered: number | undefined;
   }>(),
-  /** The changes between two versions of a closed day are unknown. */
-  change_not_compared: warn<{ day: string; message: string }>(),
-  /** The day's partition of `changes` cannot be read: it starts anew. */
-  changes_lost: error<{ day: string; message: string }>(),
-  /** The lifecycle of the day's records is lost: it starts anew from the version that was current. */
-  lifecycle_lost: error<{ day: string; message: string }>(),
-  /**
-   * The lifecycle of the day's records is not updated, because a version cannot be read. The next reading updates it.
-   */
-  lifecycle_not_made: error<{ day: string; message: string }>(),
+  /** What a closed day was before is no longer known: its changes are too large, or a version or an object is lost. */
+  history_anew: warn<{ day: string; message: string }>(),
   failure_not_recorded: error<{ day: string; message: string }>(),
   other_dates_excluded: warn<{ day: string; message: string }>(),
   publication_failed: error<{ day: string } & ErrorSummary>(),

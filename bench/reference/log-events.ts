@@ -42,12 +42,8 @@ const MEANINGS: Record<EventName, string> = {
     'The service has fewer records than the version, although its records are final. The version stays.',
   reading_dropped: 'A later reading of the day is committed already, so this reading is dropped.',
   day_changed: 'A closed day has other content than before. A count is missing if a version cannot be read.',
-  change_not_compared: 'It is unknown what a new version of a closed day has changed.',
-  changes_lost: 'The partition of the table `changes` for a day cannot be read. It begins anew.',
-  lifecycle_lost:
-    'The partition of `order_states` or `transaction_states` for a day is lost. It begins anew from the current version.',
-  lifecycle_not_made:
-    'The partition of `order_states` or `transaction_states` stays as it is, because a version cannot be read. The next reading writes it.',
+  history_anew:
+    'What a closed day was before is no longer known: its changes are more than eight times as large as the day, or a version or the object of its changes is lost.',
   failure_not_recorded: 'The failure of a day could not be stored in the ledger.',
   other_dates_excluded: 'The response for a day contained records of other dates. They are excluded.',
   publication_failed:

@@ -52,14 +52,12 @@ How long versions are kept: the setting snapshotRetentionDays.`,
 }
 
 function versionsText({ brand, report, day: of, versions }: DayVersions): string {
-  const cells = versions.map(({ snapshot, from, to, rows, open, closes = [] }) => ({
+  const cells = versions.map(({ snapshot, from, to, rows, open }) => ({
     snapshot,
     'found by queries from': from ?? 'unknown',
     until: to ?? 'current',
     rows: rows ?? 'unreadable',
-    read:
-      (open === null ? 'not known' : open ? 'while the day was open' : 'whole') +
-      closes.map((month) => `, kept by close ${month}`).join(''),
+    read: open === null ? 'not known' : open ? 'while the day was open' : 'whole',
   }));
   return [`${brand} ${report} ${of}: ${counted(versions.length, 'version')} kept`, '', table(cells)].join(
     '\n',

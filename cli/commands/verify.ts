@@ -9,36 +9,23 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../../shared/column-types.ts';
 import { type MonthSpan, isDay, isInSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, asBrandReportsError, configError } from '../../shared/errors.ts';
-import { changesTable, isOfContent, summaryOfRows } from '../../shared/history/index.ts';
-import { type Close, namedDays, readCloses } from '../../shared/lake/documents/close.ts';
+import { beforeShape } from '../../shared/history/index.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
-import { type Committed, loseVersion } from '../../shared/lake/documents/ledger.ts';
+import { type Committed, type DayHistory, loseVersion } from '../../shared/lake/documents/ledger.ts';
 import {
   type CommittedDay,
   type ReportLedgers,
-  committedChangesKey,
   committedDays,
   committedSnapshotKey,
   readLedger,
   readLedgers,
   readSchema,
-  snapshotsByTable,
 } from '../../shared/lake/documents/read.ts';
-import {
-  closedPartition,
-  closedTable,
-  dayPartition,
-  ledgerKey,
-  parseCloseKey,
-  schemaKey,
-  versionKey,
-} from '../../shared/lake/paths.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
+import { dayPartition, ledgerKey, parseCloseKey, schemaKey, versionKey } from '../../shared/lake/paths.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { lifecycleShape } from '../../shared/lifecycle/index.ts';
 import { type DamagedDocument, lostVersions, restoreDocuments } from '../../shared/restore/index.ts';
 import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -185,67 +172,8 @@ async function verifyTables(
     }
     verified.push(...ofBrands.filter(({ days, mismatches }) => days + mismatches.length > 0));
   }
-  // A schema that was put back may lack columns: the commands for the current versions add them.
-  const damaged = new Set(verified.flatMap((each) => (each.mismatches.length > 0 ? [each.table] : [])));
-  const isReadable = async (report: ReportDefinition, { tables }: Close) => {
-    if (restored.unusable.has(schemaKey(report.table))) return false;
-    const { columns = 0 } = tables[report.table] ?? {};
-    return !damaged.has(report.table) || (await readSchema(store, report)).columns.length >= columns;
-  };
-  for (const brand of new Set(lake.map((each) => each.brand))) {
-    const ofReports = lake.filter((each) => wanted.length === 0 || wanted.includes(each.report.table));
-    const own = ofReports.filter((each) => each.brand === brand);
-    verified.push(...(await verifyCloses(store, brand, own, { isWanted, isReadable })));
-  }
   showLine('');
   return verified;
-}
-
-/** Verifies the objects that closes name, except current versions, which were compared with their ledger. */
-async function verifyCloses(
-  store: ObjectStore,
-  brand: string,
-  ledgers: readonly ReportLedgers[],
-  {
-    isWanted,
-    isReadable,
-  }: {
-    isWanted: (day: string) => boolean;
-    isReadable: (report: ReportDefinition, close: Close) => Promise<boolean>;
-  },
-): Promise<VerifiedTable[]> {
-  const closes = await readCloses(store, brand, () => {});
-  const found = { brand, table: 'closes', days: 0, rows: 0, versions: 0, mismatches: [] as Mismatch[] };
-  const compared = new Set(
-    committedDays(ledgers).flatMap(({ report, committed }) =>
-      snapshotsByTable(report, committed).map(([table, id]) => `${table} ${id}`),
-    ),
-  );
-  for (const { close, named } of closes.flatMap((close) =>
-    namedDays(close).map((named) => ({ close, named })),
-  )) {
-    const { month } = close;
-    const { day, lifecycle } = named;
-    const report = ledgers.find((each) => each.report.name === named.report)?.report;
-    if (!report || !(await isReadable(report, close))) continue;
-    for (const [table, snapshot] of isWanted(day) ? snapshotsByTable(report, named) : []) {
-      if (compared.has(`${table} ${snapshot}`)) continue;
-      compared.add(`${table} ${snapshot}`);
-      found.versions += 1;
-      showLine(`${brand} close ${month} · ${table} ${day}`);
-      const shape = table === report.table ? undefined : lifecycleShape(report);
-      const { columns } = shape ?? (await readSchema(store, report));
-      const written = (shape && lifecycle) ?? named;
-      const key = versionKey(table, brand, day, snapshot);
-      const problem = await compare(store, written, columns, key);
-      if (problem === undefined) continue;
-      const link = linkAt(closedTable(table), closedPartition(month, brand, day), snapshot);
-      const advice = (await relinking(store, written, columns, link, key)) ?? removing(month, brand);
-      const message = `${table} as closed in ${month}: ${problem}`;
-      found.mismatches.push({ dt: day, snapshot, message, advice });
-    }
-  }
-  return closes.length === 0 ? [] : [found];
 }
 
 async function verifyBrand(
@@ -257,15 +185,14 @@ async function verifyBrand(
   const { brand, report } = ledgers;
   const days = committedDays([ledgers]).filter(({ day }) => isWanted(day));
   const mismatches: Mismatch[] = [];
-  const repeated = new Set<string>();
   for (const day of unusable.has(schemaKey(report.table)) ? [] : days) {
     showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
-    const mismatch = await verifyDay(store, day, repeated);
+    const mismatch = await verifyDay(store, day);
     if (mismatch) mismatches.push(mismatch);
   }
   showLine(`${brand} ${report.table} · older versions`);
   const versions = await lostVersions(store, ledgers, ({ day }) => isWanted(day));
-  for (const { day, snapshot, problem } of versions.lost.filter((each) => !repeated.has(each.snapshot))) {
+  for (const { day, snapshot, problem } of versions.lost) {
     const message = `its older version ${snapshot} ${problem}`;
     if (!documents) mismatches.push({ dt: day.day, snapshot, message, advice: restoring() });
     // Then queries of its time report missing rows instead of rows of another version.
@@ -279,7 +206,7 @@ async function verifyBrand(
 }
 
 function objectsOf(committed: Committed | undefined) {
-  return [committed?.snapshot, committed?.lifecycle?.snapshot];
+  return [committed?.snapshot, committed?.history?.object?.snapshot];
 }
 
 /** Damage to the links of a local lake, which other tools read. */
@@ -318,21 +245,16 @@ async function damagedLinks(
 }
 
 /**
- * @param repeated receives the ids of older versions that a version with equal content replaced: they lose no row
  * @returns how the day differs from the ledger. If a run has replaced the snapshot meanwhile, the new one is compared
  */
-async function verifyDay(
-  store: ObjectStore,
-  first: CommittedDay,
-  repeated: Set<string>,
-): Promise<Mismatch | undefined> {
+async function verifyDay(store: ObjectStore, first: CommittedDay): Promise<Mismatch | undefined> {
   for (let current = first; ; ) {
     const { report, brand, day, committed } = current;
     const { columns } = await readSchema(store, report);
     const key = committedSnapshotKey(current);
     const ofRows = await compare(store, committed, columns, key);
-    const message =
-      ofRows ?? (await compareChanges(store, current, repeated)) ?? (await compareLifecycle(store, current));
+    const ofChanges = ofRows ? undefined : await compareChanges(store, current);
+    const message = ofRows ?? ofChanges?.message;
     if (message === undefined) return undefined;
     const latest = (await entryNow(store, report, brand, day))?.committed;
     if (latest && latest.snapshot !== committed.snapshot) {
@@ -341,7 +263,12 @@ async function verifyDay(
     }
     const link = linkAt(report.table, dayPartition(brand, day), committed.snapshot);
     const linked = ofRows && (await relinking(store, committed, columns, link, key));
-    return { dt: day, snapshot: committed.snapshot, message, advice: linked ?? healing(current) };
+    return {
+      dt: day,
+      snapshot: committed.snapshot,
+      message,
+      advice: linked ?? ofChanges?.advice ?? healing(current),
+    };
   }
 }
 
@@ -354,16 +281,12 @@ async function compare(
   { rows, digest: written }: Pick<Committed, 'rows' | 'digest'>,
   columns: readonly Column[],
   key: string,
-  onRow?: (row: Row) => void,
 ): Promise<string | undefined> {
   const object = await store.get(key);
   if (!object) return 'the snapshot is missing';
   const digest = new Digest();
   try {
-    for await (const row of readWithParquetjs(object.body, columns)) {
-      digest.add(row);
-      onRow?.(row);
-    }
+    for await (const row of readWithParquetjs(object.body, columns)) digest.add(row);
   } catch (thrown) {
     if (!(thrown instanceof BrandReportsError)) throw thrown;
     return thrown.message;
@@ -387,73 +310,46 @@ async function relinking(
   return linking(join(localFolder, link), join(localFolder, key));
 }
 
-async function compareLifecycle(
-  store: ObjectStore,
-  { report, brand, day, committed }: CommittedDay,
-): Promise<string | undefined> {
-  const { lifecycle } = committed;
-  const shape = lifecycleShape(report);
-  if (!lifecycle || !shape) return undefined;
-  const key = versionKey(shape.name, brand, day, lifecycle.snapshot);
-  let records = 0;
-  const problem = await compare(store, lifecycle, shape.columns, key, (row) => {
-    records += Number(row.records);
-  });
-  const counts = `${counted(records, 'record')}, but the day has ${counted(committed.rows, 'row')}`;
-  const wrong = problem ?? (records === committed.rows ? undefined : counts);
-  return wrong && `its rows in ${shape.name} (${key}): ${wrong}`;
-}
-
-/** Compares the changes with the ledger: their number, and that each lists its records. One change is in memory at a time. */
+/** Compares the object that has what the records of a day were before with the ledger. */
 async function compareChanges(
   store: ObjectStore,
-  day: CommittedDay,
-  repeated: Set<string>,
+  { brand, report, day, committed: { history } }: CommittedDay,
+): Promise<{ message: string; advice: string | undefined } | undefined> {
+  const { object } = history ?? {};
+  if (!history || !object) return undefined;
+  const { columns, name } = beforeShape(report, (await readSchema(store, report)).columns);
+  const key = versionKey(name, brand, day, object.snapshot);
+  const problem = await problemOfChanges(store, key, columns, { ...history, object });
+  if (problem === undefined) return undefined;
+  const link = linkAt(name, dayPartition(brand, day), object.snapshot);
+  const { localFolder } = store;
+  const isLinked =
+    localFolder !== undefined && !(await problemOfChanges(store, link, columns, { ...history, object }));
+  return {
+    message: `what its records were before (${key}) ${problem}`,
+    advice: isLinked ? linking(join(localFolder, link), join(localFolder, key)) : undefined,
+  };
+}
+
+async function problemOfChanges(
+  store: ObjectStore,
+  key: string,
+  columns: readonly Column[],
+  { place, anewPlace = 0, object }: DayHistory & Required<Pick<DayHistory, 'object'>>,
 ): Promise<string | undefined> {
-  const { changes, snapshot } = day.committed;
-  const key = committedChangesKey(day);
-  if (!changes || key === undefined) return undefined;
-  const object = await store.get(key);
-  if (!object) return `the changes of the day are missing (${key})`;
-  const summaries: Row[] = [];
+  const stored = await store.get(key);
+  if (!stored) return 'is missing';
+  let [rows, others] = [0, 0];
   try {
-    for await (const facts of changesOneByOne(readWithParquetjs(object.body, changesTable.columns))) {
-      const [summary] = facts;
-      if (summary?.what !== 'day' || !listsWhatItCounts(facts))
-        return `the change to ${String(summary?.change_id)} does not list the records that it counts`;
-      summaries.push(summary);
-      if (!isOfContent(summary)) repeated.add(String(summary.previous_id));
+    for await (const { _place: at } of readWithParquetjs(stored.body, columns)) {
+      rows += 1;
+      if (typeof at !== 'bigint' || at > place || at <= anewPlace) others += 1;
     }
-    const { changeId, ...summary } = summaryOfRows(summaries);
-    const { at, times, last } = changes;
-    return isDeepStrictEqual(summary, { at, times, ...(last && { last }) }) && changeId === snapshot
-      ? undefined
-      : `its changes differ from the ledger: ${counted(summary.times, 'change')} instead of ${count(times)}, or another last change`;
   } catch (thrown) {
-    return `its changes cannot be read (${key}: ${asBrandReportsError(thrown).message})`;
+    return `cannot be read: ${asBrandReportsError(thrown).message}`;
   }
-}
-
-/** The rows of each change, which follow each other in the file. */
-async function* changesOneByOne(rows: AsyncIterable<Row>): AsyncGenerator<Row[], void, undefined> {
-  let facts: Row[] = [];
-  for await (const row of rows) {
-    if (row.what === 'day' && facts.length > 0) {
-      yield facts;
-      facts = [];
-    }
-    facts.push(row);
-  }
-  if (facts.length > 0) yield facts;
-}
-
-function listsWhatItCounts(facts: readonly Row[]): boolean {
-  const [{ listed, added, removed, altered } = {}] = facts;
-  const copiesOf = (name: string) =>
-    facts.reduce((sum, { what, copies }) => sum + (what === name ? Number(copies) : 0), 0);
-  const keys = new Set(facts.flatMap(({ what, key }) => (what === 'altered' ? [key] : [])));
-  const found = [copiesOf('added'), copiesOf('removed'), keys.size];
-  return listed === false || isDeepStrictEqual(found, [added, removed, altered].map(Number));
+  if (rows !== object.rows) return `has ${counted(rows, 'row')}, but the ledger has ${count(object.rows)}`;
+  return others === 0 ? undefined : `has ${counted(others, 'row')} of changes that the ledger does not have`;
 }
 
 function verifyText(documents: readonly FoundDocument[], tables: readonly VerifiedTable[]): string {

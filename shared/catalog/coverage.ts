@@ -7,7 +7,8 @@
 import { columnsOf } from '../lake/documents/described-columns.ts';
 import { rethrowBugs } from '../errors.ts';
 import type { Row } from '../lake/table/columns.ts';
-import type { Ledger } from '../lake/documents/ledger.ts';
+import { endOfAge } from '../history/index.ts';
+import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { COVERAGE_TABLE, MONTH_PARTITION_KEYS } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
 import { type DayFacts, type ReportDays, dayFacts } from '../day-facts.ts';
@@ -16,6 +17,9 @@ import type { BrandReport } from '../context/context.ts';
 import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
 import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
+
+/** Ages of a day, in days after its end, at which views show the commission of a record. */
+const KEPT_AGES = [30, 60, 90] as const;
 
 const COLUMNS = columnsOf([
   ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
@@ -42,11 +46,25 @@ const COLUMNS = columnsOf([
   ['findings', 'string', 'The findings of the day, e.g. rows_fell (120 rows before, 60 now); NULL: none'],
   ['time_zone', 'string', 'The time zone in which the day was read'],
   ['start_date', 'string', 'The setting startDate at the last run'],
+  ['first_committed_at', 'timestamp', 'When the first version of the day was committed'],
   [
-    'left_close',
-    'boolean',
-    'true: the day was erased; since_close leaves it out, even after it was read again, until its month is closed anew',
+    'first_after',
+    'timestamp',
+    'When the reading began that first closed the day; NULL: the day is open, or was restored',
   ],
+  ['first_by', 'timestamp', 'When the reading ended that first closed the day; NULL: the day is open'],
+  ['key', 'string', 'The columns that identify a record among the changes of the day; NULL or empty: none'],
+  ['place', 'bigint', 'How many changes the day has had since it was first closed; NULL: the day is open'],
+  [
+    'anew_place',
+    'bigint',
+    'The change with which history began anew: what the day was before it is not known',
+  ],
+  ['anew_by', 'timestamp', 'From when on the past of the day is known, if its history began anew'],
+  ...KEPT_AGES.map(
+    (age) =>
+      [`age_${age}`, 'timestamp', `The end of the ${age}th day after the day; NULL: not known`] as const,
+  ),
 ]);
 
 export const coverageTable: TableShape = {
@@ -66,9 +84,9 @@ export function coverageRows(ledger: Ledger, of: ReportDays, nowMs: number): Row
   return Object.entries(ledger.days)
     .filter(([day, entry]) => isExpected({ day, entry, policy }, nowMs))
     .map(
-      ([day, { erasedAt, leftClose }]): Row => ({
+      ([day, entry]): Row => ({
         ...coverageRow(dayFacts(day, of, nowMs), policy?.startDate ?? null),
-        left_close: (erasedAt ?? leftClose) === undefined ? null : true,
+        ...historyColumns(day, entry),
       }),
     )
     .sort((a, b) => (String(a.dt) < String(b.dt) ? -1 : 1));
@@ -92,6 +110,22 @@ function coverageRow({ failure, findings = [], ...facts }: DayFacts, startDate: 
     findings: findingsText(findings),
     time_zone: facts.timeZone,
     start_date: startDate,
+  };
+}
+
+function historyColumns(day: string, { firstCommittedAt, committed }: DayEntry): Row {
+  const { history } = committed ?? {};
+  if (!history) return { first_committed_at: timestamp(firstCommittedAt ?? null) };
+  const { after, by, key, place, anewPlace, anewBy } = history;
+  return {
+    first_committed_at: timestamp(firstCommittedAt ?? null),
+    first_after: timestamp(after ?? null),
+    first_by: timestamp(by),
+    key,
+    place: integer(place),
+    anew_place: integer(anewPlace ?? null),
+    anew_by: timestamp(anewBy ?? null),
+    ...Object.fromEntries(KEPT_AGES.map((age) => [`age_${age}`, endOfAge(day, history, age)])),
   };
 }
 

@@ -3,10 +3,10 @@ import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
 import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
-import { lifecycleShape } from '../lifecycle/index.ts';
-import { dayShapes, tableShape } from '../pipeline/publish.ts';
-import { dayTables, viewsOf } from '../reports/definition.ts';
-import { closedShape } from './closed-tables.ts';
+import type { StoredSchema } from '../lake/documents/schema.ts';
+import { beforeShape } from '../history/index.ts';
+import { tableShape } from '../pipeline/publish.ts';
+import { viewsOf } from '../reports/definition.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
 
 async function described(
@@ -21,7 +21,7 @@ async function described(
 
 /**
  * Creates or extends the report's table until it has every column of the schema, including columns that other runs
- * append meanwhile. Does the same for the report's lifecycle table.
+ * append meanwhile. Does the same for the table of what its records were before.
  */
 export async function ensureTable(
   context: Pick<BrandReport, 'report' | 'schema' | 'stored' | 'lake'>,
@@ -29,11 +29,11 @@ export async function ensureTable(
   let shape = await tableShape(context);
   for (let known = -1; known !== shape.columns.length; shape = await tableShape(context)) {
     known = shape.columns.length;
-    await context.lake.catalog?.ensureTable(await described(context, shape));
+    const { columns } = await described(context, shape);
+    await context.lake.catalog?.ensureTable({ ...shape, columns });
+    await context.lake.catalog?.ensureTable(beforeShape(context.report, columns));
     await context.schema.refresh();
   }
-  const ofLifecycle = lifecycleShape(context.report);
-  if (ofLifecycle) await context.lake.catalog?.ensureTable(ofLifecycle);
   return shape;
 }
 
@@ -43,29 +43,17 @@ export async function ensureTable(
  */
 export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   const { report, reports, lake, schemaOf, stored, log } = context;
-  const columns = new Map([[report.table, (await ensureTable(context)).columns]]);
+  await ensureTable(context);
   const roles = tableRoles(Object.values(reports), await stored.all());
   for (const view of viewsOf(reports, report)) {
     try {
-      for (const other of Object.values(reports)) {
-        const isRead = dayTables(other).some((table) => view.tables.includes(table));
-        if (!isRead || columns.has(other.table)) continue;
-        // The watcher creates it: a run changes no table of another report.
-        columns.set(other.table, (await schemaOf(other).cached()).columns);
-      }
-      await lake.catalog?.ensureView(viewOver(view, columns, roles));
+      // The watcher creates the tables of other reports: a run changes none of them.
+      const schemas = new Map<string, StoredSchema>();
+      for (const other of Object.values(reports))
+        if (view.tables.includes(other.table)) schemas.set(other.table, await schemaOf(other).cached());
+      await lake.catalog?.ensureView(viewOver(view, schemas, roles));
     } catch (thrown) {
       log({ event: 'view_failed', view: view.name, ...errorSummary(rethrowBugs(thrown)) });
     }
   }
-}
-
-export async function ensureClosedTables(
-  context: Pick<BrandReport, 'report' | 'schema' | 'stored' | 'lake'>,
-): Promise<void> {
-  const { catalog } = context.lake;
-  if (!catalog) return;
-  const [own, ...others] = await dayShapes(context);
-  for (const shape of [await described(context, own), ...others])
-    await catalog.ensureTable(closedShape(shape));
 }

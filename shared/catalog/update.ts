@@ -18,15 +18,14 @@ import { type BrandReport, type LakeAccess, createBrandReport } from '../context
 import { pendingPublications, publishDay } from '../pipeline/publish.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import type { Catalog, TableShape } from '../ports.ts';
-import type { ReportRegistry } from '../reports/definition.ts';
+import type { StoredSchema } from '../lake/documents/schema.ts';
+import type { Catalog } from '../ports.ts';
+import { type ReportRegistry, allViews } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { changesTable, changeViews } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
-import { writeChanges } from './changes.ts';
+import { closesTable, writeCloses } from './closes-table.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
-import { publishCloses } from './closed-tables.ts';
-import { ensureClosedTables, ensureTable } from './ensure-tables.ts';
+import { ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
 import { isNewer } from '../program-version.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
@@ -66,14 +65,13 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
   const time = createTimeBudget(options.deadline, options.clock.monotonicMs);
   await ensureAllTables(options);
   const reports = await listLedgers(lake.store, options.reports);
-  const closes = await readCloses(lake.store);
   let published = 0;
   const brandsLeft: string[] = [];
   for (const brand of new Set([...Object.keys(settings.brands), ...reports.map((each) => each.brand)])) {
     const stamped = wanted.brand(brand);
     if (found.brands[brand] === stamped) continue;
     const own = reports.filter((each) => each.brand === brand);
-    const update = await updateBrand(options, time, own, closes);
+    const update = await updateBrand(options, time, own, await readCloses(lake.store, brand));
     published += update.published;
     if (update.isComplete)
       await stamp.update((current) => ({ ...current, brands: { ...current.brands, [brand]: stamped } }));
@@ -112,22 +110,17 @@ async function ensureAllTables(options: UpdateOptions): Promise<void> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
-  const tables = new Map<string, TableShape['columns']>();
+  const schemas = new Map<string, StoredSchema>();
   const stored = new StoredSettings(options);
   const roles = tableRoles(Object.values(reports), await stored.all(options.settings));
   for (const report of Object.values(reports)) {
-    const of = { report, lake, schema: documents.schema(report), stored };
-    const { columns } = await ensureTable(of);
-    await ensureClosedTables(of);
-    tables.set(report.table, columns);
+    const schema = documents.schema(report);
+    await ensureTable({ report, lake, schema, stored });
+    schemas.set(report.table, await schema.cached());
   }
   await catalog.ensureTable(coverageTable);
-  await catalog.ensureTable(changesTable);
-  const ofReports = Object.values(reports).flatMap((report) => report.views);
-  const views = [
-    ...ofReports.map((view) => viewOver(view, tables, roles)),
-    ...[freshness, ...changeViews(reports)],
-  ];
+  await catalog.ensureTable(closesTable);
+  const views = [...allViews(reports).map((view) => viewOver(view, schemas, roles)), freshness];
   for (const view of views) await catalog.ensureView(view);
 }
 
@@ -174,9 +167,8 @@ async function updateBrand(
     await skip(async () => {
       const { hasReturnedRecords } = await context.reportState.cached();
       await writeCoverage(context, months, hasReturnedRecords);
-      await writeChanges(context, months);
+      await writeCloses(context, closes);
     });
-    await skip(() => publishCloses(context, closes));
   });
   return { published, isComplete: isComplete() };
 }

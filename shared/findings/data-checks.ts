@@ -6,7 +6,6 @@
  * check that cannot be made is logged and stops nothing.
  */
 import { hash } from 'node:crypto';
-import type { Value } from '../column-types.ts';
 import { addDays, daysFrom, earlier, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
@@ -18,7 +17,6 @@ import {
 } from '../lake/documents/ledger.ts';
 import { newColumnsOf } from '../lake/documents/schema.ts';
 import { versionKey } from '../lake/paths.ts';
-import { combined, readerOf, rowsByCode } from '../lake/table/column-facts.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
@@ -55,7 +53,6 @@ export async function runDataChecks(
 /** Makes the checks of a day that were not yet made with the same snapshots. */
 async function examine(ctx: RunContext, day: string, committed: Committed): Promise<ExaminedDay['checks']> {
   const made = new Map<string, { fingerprint: string; count: number | undefined }>();
-  let lifecycleCounts: ReadonlyMap<string, number> | undefined;
   for (const check of ctx.report.checks) {
     if (ctx.time.isUp()) break;
     try {
@@ -63,11 +60,7 @@ async function examine(ctx: RunContext, day: string, committed: Committed): Prom
       if (!inputs) continue;
       const fingerprint = fingerprintOf(ctx, check, inputs);
       if (committed.checks?.examined?.[check.name] === fingerprint) continue;
-      if (check.rule === 'lifecycle') lifecycleCounts ??= await countLifecycle(ctx, day, committed);
-      const count =
-        check.rule === 'lifecycle'
-          ? lifecycleCounts?.get(check.name)
-          : await countOf(ctx, check, inputs, committed);
+      const count = await countOf(ctx, check, inputs, committed);
       made.set(check.name, { fingerprint, count });
       if (count !== undefined && count > 0 && count !== committed.checks?.findings?.[check.name])
         ctx.log({ event: 'day_finding', day, check: check.name, message: `${check.counts}: ${count}` });
@@ -100,7 +93,6 @@ async function inputsOf(
   committed: Committed,
 ): Promise<Inputs | undefined> {
   const own = { report: ctx.report, day, committed };
-  if (check.rule === 'lifecycle' && !committed.lifecycle) return undefined;
   if (check.rule !== 'found_in') return { values: own, places: [] };
   const { values, places } = check;
   const around = daysFrom(addDays(day, -places.daysAround), addDays(day, places.daysAround));
@@ -135,9 +127,7 @@ function isLookedUp({ upstreamDigest, refusedLookups }: Committed, values: Conte
 }
 
 function fingerprintOf(ctx: RunContext, check: Check, { values, places }: Inputs): string {
-  const snapshots = [values, ...places].map(({ committed: { snapshot, lifecycle } }) =>
-    check.rule === 'lifecycle' ? lifecycle?.snapshot : snapshot,
-  );
+  const snapshots = [values, ...places].map(({ committed: { snapshot } }) => snapshot);
   const { advice: _advice, counts: _counts, ...rule } = check;
   // Only a setting may add to the input: otherwise every day would be examined again.
   const set = [values, ...places].flatMap(({ report }) => orderIdOf(ctx, report) ?? []);
@@ -148,7 +138,7 @@ function fingerprintOf(ctx: RunContext, check: Check, { values, places }: Inputs
 /** @returns `undefined` if the check does not apply to this day */
 async function countOf(
   ctx: RunContext,
-  check: Exclude<Check, { rule: 'lifecycle' }>,
+  check: Check,
   { values, places }: Inputs,
   { refusedLookups }: Committed,
 ): Promise<number | undefined> {
@@ -205,47 +195,6 @@ async function countSeveralValues(
     else if (first !== String(value)) several.add(name);
   }
   return several.size;
-}
-
-/**
- * Makes all checks of a day's lifecycle rows in one read, each once for all rows of a row group with the same values.
- * @returns counts by the name of the check
- */
-async function countLifecycle(
-  { brand, report, lake }: RunContext,
-  day: string,
-  { lifecycle }: Committed,
-): Promise<ReadonlyMap<string, number>> {
-  const checks = report.checks.flatMap((check) => {
-    if (check.rule !== 'lifecycle') return [];
-    const names = new Set(check.sql.replaceAll(/'[^']*'/g, '').match(/[a-z_]+/g));
-    return [{ check, names, count: 0, applies: check.onlyIf === undefined }];
-  });
-  if (report.lifecycle && lifecycle && lifecycle.rows > 0) {
-    const { openCodedFile } = await loadCodedFile();
-    const key = versionKey(report.lifecycle.table, brand, day, lifecycle.snapshot);
-    const file = await openCodedFile(fileIn(lake.store, { key, bytes: lifecycle.bytes }));
-    for await (const { rows, columns } of file.groups(checks.flatMap(({ names }) => [...names]))) {
-      const read = [...columns];
-      for (const each of checks) {
-        const own = read.filter(([name]) => each.names.has(name));
-        const readers = own.map(([name, column]) => [name, readerOf(column)] as const);
-        const { codes, firstRows } = combined(
-          rows,
-          own.map(([, column]) => column),
-        );
-        const counts = rowsByCode(rows, { codes }, firstRows.length + 1);
-        // One object for all rows: an object for each row would cost ten times as much as the checks.
-        const row: Record<string, Value | undefined> = {};
-        for (const [index, at] of firstRows.entries()) {
-          for (const [name, valueAt] of readers) row[name] = valueAt(at);
-          if (each.check.holds(row)) each.count += counts[index + 1] ?? 0;
-          if (each.check.onlyIf !== undefined && row[each.check.onlyIf] instanceof Date) each.applies = true;
-        }
-      }
-    }
-  }
-  return new Map(checks.map(({ check, count, applies }) => [check.name, applies ? count : 0]));
 }
 
 /** Values that identify something: texts, and whole numbers as their digits. */

@@ -4,7 +4,7 @@
  * subquery. It reads one day and its neighbours by their partition columns.
  */
 import { addDays, monthOf } from '../days.ts';
-import { CHANGES_TABLE, COVERAGE_TABLE } from '../lake/paths.ts';
+import { COVERAGE_TABLE, beforeTable } from '../lake/paths.ts';
 import { snakeCase } from '../lake/table/columns.ts';
 import {
   type Check,
@@ -42,13 +42,12 @@ export function findingSql(check: string, place: FindingPlace): string | undefin
     ({ name, rule }) => name === check || (rule === 'found_in' && check === 'lookups_given_up'),
   );
   if (declared?.rule === 'one_value') return severalValuesSql(declared, place);
-  if (declared?.rule === 'lifecycle') return lifecycleSql(declared, place);
   if (declared) return missingSql(declared, place);
   if (check === 'unknown_states') return unknownStatesSql(place);
   if (check === 'new_column' || check === 'emptied_column')
     return `SELECT * FROM ${report.table} WHERE ${partition(brand, day, day)}`;
-  const table = hasChanges && OF_CHANGES.includes(check) ? CHANGES_TABLE : COVERAGE_TABLE;
-  return ledgerTableSql(table, { brand, reports: [report.name] }, comparedDays(check, day));
+  if (hasChanges && OF_CHANGES.includes(check)) return changesSql(report.table, { brand, days: [day] });
+  return coverageSql(place, comparedDays(check, day));
 }
 
 function comparedDays(check: string, day: string): string[] {
@@ -57,18 +56,22 @@ function comparedDays(check: string, day: string): string[] {
   return Array.from({ length: WEEKS + 1 }, (_, week) => addDays(day, -7 * (WEEKS - week)));
 }
 
-/** Rows of `coverage` or `changes`. @param reports at least one; `days` too */
-export function ledgerTableSql(
+/** What the records of these days were before later readings changed them. */
+export function changesSql(
   table: string,
-  { brand, reports }: { brand: string; reports: readonly string[] },
-  days: readonly string[],
+  { brand, days }: { brand: string; days: readonly string[] },
 ): string {
+  return `SELECT * FROM ${beforeTable(table)}
+WHERE brand = ${text(brand)} AND dt IN (${texts(days)})
+ORDER BY dt, _place, _key`;
+}
+
+function coverageSql({ brand, report }: FindingPlace, days: readonly string[]): string {
   const months = [...new Set(days.map(monthOf))];
-  const order = table === CHANGES_TABLE ? 'report, dt, changed_at, what' : 'dt';
-  return `SELECT * FROM ${table}
-WHERE brand = ${text(brand)} AND report IN (${texts(reports)})
+  return `SELECT * FROM ${COVERAGE_TABLE}
+WHERE brand = ${text(brand)} AND report = ${text(report.name)}
   AND month IN (${texts(months)}) AND dt IN (${texts(days)})
-ORDER BY ${order}`;
+ORDER BY dt`;
 }
 
 function severalValuesSql(
@@ -79,14 +82,6 @@ function severalValuesSql(
   return `SELECT * ${rows}
   AND ${by} IN (SELECT ${by} ${rows} GROUP BY ${by} HAVING count(DISTINCT ${column}) > 1)
 ORDER BY ${by}, ${column}`;
-}
-
-function lifecycleSql(
-  { sql }: Extract<Check, { rule: 'lifecycle' }>,
-  { brand, report, day }: FindingPlace,
-): string | undefined {
-  const { table } = report.lifecycle ?? {};
-  return table && `SELECT * FROM ${table}\nWHERE ${partition(brand, day, day)} AND ${sql}\nORDER BY key`;
 }
 
 function unknownStatesSql({ brand, report, day, columnsOf, state }: FindingPlace): string | undefined {

@@ -111,6 +111,11 @@ const COMMON = {
     advice:
       'Ask the operator of the service whether their fields were renamed: queries of these columns find NULL. If it is a mistake, later readings bring the values back by themselves',
   },
+  history_anew: {
+    title: 'what the day was before is no longer known',
+    advice:
+      'Its earlier changes are in no statement and in no query of the past. If a field differs in every response, report it to the operator of the service; if objects are lost, brand-reports verify shows what else is',
+  },
   unusual_rows: {
     title: 'unusual number of rows for the weekday',
     advice:
@@ -151,6 +156,7 @@ export function findingsOf(facts: FindingFacts): Finding[] {
     ...fieldFindings(facts).map(({ check, detail, since: at }) =>
       odd(check, detail, { since: at, isCertain }),
     ),
+    ...begunAnew(committed).map(({ detail, at }) => odd('history_anew', detail, { since: at })),
     ...strangeStates(committed, report.name, policy).map(({ detail, advice }) =>
       odd('unknown_states', detail, { advice, isCertain }),
     ),
@@ -193,6 +199,20 @@ function unreadable(committed: Committed, facts: FindingFacts): Pick<Finding, 'd
     ? `Views have NULL for them, and close refuses the month. Name the number in the object, for example "fields": { "${role}": "${column}.value" } in ${facts.report.name} of the brand`
     : COMMON.unreadable_amounts.advice;
   return found.length === 0 ? [] : [{ detail: found.map(unreadableText).join(', '), advice }];
+}
+
+function begunAnew({ history }: Committed): { detail: string; at: string }[] {
+  const { anewWhy: why, anewField: field, anewBy: at } = history ?? {};
+  if (why === undefined || at === undefined) return [];
+  return [
+    {
+      detail:
+        field === undefined
+          ? why
+          : `${why}; ${JSON.stringify(field.slice(0, MAX_SHOWN))} differs in most records`,
+      at,
+    },
+  ];
 }
 
 /** Why the last readings differ from the day's version, or are not believed; at most one cause is reported. */

@@ -8,4 +8,4 @@ export {
   findingsOf,
   carriedChecks,
 } from './findings.ts';
-export { type FindingPlace, findingSql, ledgerTableSql } from './finding-sql.ts';
+export { type FindingPlace, changesSql, findingSql } from './finding-sql.ts';

@@ -4,10 +4,10 @@
  * one key are a group, and a changed group has all its records there. So the records at a place of a day's chain are the
  * rows of the first later change of their group, or the current records.
  */
-import { type Column, DAY_PARTITION_KEYS, SYNCED_AT } from '../column-types.ts';
+import { DAY_PARTITION_KEYS, SYNCED_AT } from '../column-types.ts';
 import { columnsOf } from '../lake/documents/described-columns.ts';
 import { beforeTable } from '../lake/paths.ts';
-import type { TableShape } from '../ports.ts';
+import type { TableColumn, TableShape } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 
 /** No field of a record becomes a column with such a name, because those begin with a letter or a digit. */
@@ -22,14 +22,18 @@ export const CHANGE_COLUMNS = columnsOf([
   ['_cause', 'string', 'What replaced the version: reading, rollback or rebuild'],
   ['_version', 'string', 'The id of the version that the change published'],
   ['_previous', 'string', 'The id of the version that was replaced'],
-  ['_after', 'timestamp', 'The record changed after this time: the start of the last reading without the change'],
+  [
+    '_after',
+    'timestamp',
+    'The record changed after this time: the start of the last reading without the change',
+  ],
   ['_by', 'timestamp', 'The record changed by this time: the end of the first reading with the change'],
 ]);
 
 /** @param columns of the report's table */
 export function beforeShape(
   { table, description }: Pick<ReportDefinition, 'table' | 'description'>,
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
 ): TableShape {
   return {
     name: beforeTable(table),

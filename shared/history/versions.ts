@@ -15,8 +15,6 @@ export interface Version {
   toMs?: number;
   /** `true`: it contains the whole day, `false`: it was read while the day was open; missing: not known, because the ledger was made from snapshots. */
   whole?: boolean;
-  /** The snapshot of its rows in the lifecycle table; missing: there is none. */
-  lifecycle?: string;
 }
 
 /**
@@ -32,12 +30,8 @@ export function versionsOf({
   const versions: Version[] = [];
   const firstMs = Date.parse(versionsFrom ?? firstCommittedAt ?? '');
   let from: Pick<Version, 'fromMs'> = Number.isNaN(firstMs) ? {} : { fromMs: firstMs };
-  for (const { snapshot, at, whole, lifecycle } of superseded) {
-    const version = {
-      ...{ snapshot, ...from },
-      ...(whole !== undefined && { whole }),
-      ...(lifecycle !== undefined && { lifecycle }),
-    };
+  for (const { snapshot, at, whole } of superseded) {
+    const version = { snapshot, ...from, ...(whole !== undefined && { whole }) };
     if (at === null) return [...versions, version];
     const toMs = Math.max(from.fromMs ?? Number.NEGATIVE_INFINITY, Date.parse(at));
     versions.push({ ...version, toMs });
@@ -45,8 +39,7 @@ export function versionsOf({
   }
   if (!committed) return versions;
   const whole = committed.timeZone === undefined ? {} : { whole: isWhole(committed) };
-  const { snapshot, lifecycle } = committed;
-  return [...versions, { snapshot, ...whole, ...from, ...(lifecycle && { lifecycle: lifecycle.snapshot }) }];
+  return [...versions, { snapshot: committed.snapshot, ...whole, ...from }];
 }
 
 /**
@@ -58,7 +51,7 @@ export function versionAt(
   entry: DayEntry,
   atMs: number,
   nowMs: number,
-): Pick<Version, 'snapshot' | 'lifecycle'> | 'absent' | 'unknown' {
+): Pick<Version, 'snapshot'> | 'absent' | 'unknown' {
   if (!entry.committed) return 'absent';
   const { firstCommittedAt } = entry;
   const firstMs = firstCommittedAt === undefined ? undefined : Date.parse(firstCommittedAt);
@@ -67,6 +60,5 @@ export function versionAt(
   // A version without a known beginning began before now.
   const { fromMs = nowMs } = version ?? {};
   if (!version || fromMs > atMs) return 'unknown';
-  const { snapshot, lifecycle } = version;
-  return { snapshot, ...(lifecycle !== undefined && { lifecycle }) };
+  return { snapshot: version.snapshot };
 }

@@ -5,9 +5,9 @@
  * ```
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
- *   snapshots/changes/…                        the same
- *   changes/brand=<brand>/report=<report>/dt=<day>/<id>/part-0000.parquet   the changes of a day; no table reads them
- *   closes/<brand>/<YYYY-MM>.json              which versions a closed month has (documents/close.ts)
+ *   snapshots/closes/…                         the same
+ *   snapshots/<table>_before/brand=<brand>/dt=<day>/<id>/part-0000.parquet   what its records were before they changed
+ *   closes/<brand>/<YYYY-MM>.json              what a closed month was (documents/close.ts)
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
@@ -26,19 +26,19 @@ import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { isDay } from '../days.ts';
 import type { Partition, TableShape } from '../ports.ts';
 
+export { beforeTable } from '../reports/view.ts';
+
 /** Partition keys of the tables that are built from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of the tables of closed months, in the order of the folders. */
 export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 export const COVERAGE_TABLE = 'coverage';
-export const CHANGES_TABLE = 'changes';
-/** The tables that are built from ledgers; they are stored like a report's table. */
-export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CHANGES_TABLE];
+export const CLOSES_TABLE = 'closes';
+/** The tables that are built from ledgers and closes; they are stored like a report's table. */
+export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CLOSES_TABLE];
 
 export const SNAPSHOTS_PREFIX = 'snapshots/';
-/** The changes of each closed day, whose objects the ledgers name; the table `changes` is built from them. */
-export const CHANGES_PREFIX = 'changes/';
 export const CLOSES_PREFIX = 'closes/';
 /** The raw records of all reports; a lifecycle rule expires them. */
 export const RAW_PREFIX = 'raw/';
@@ -61,7 +61,6 @@ export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PRE
 /** Every other prefix of a lake in S3. */
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
-  CHANGES_PREFIX,
   RAW_PREFIX,
   RATES_PREFIX,
   ICEBERG_PREFIX,
@@ -91,11 +90,6 @@ export function brandPartitions(brand: string): Partition {
 /** The partition of a month in a table that is built from ledgers; without a month, all partitions of the report. */
 export function monthPartition(brand: string, report: string, month?: string): Partition {
   return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
-}
-
-/** `orders_before`: what the records of closed days were before later readings changed them. */
-export function beforeTable(table: string): string {
-  return `${table}_before`;
 }
 
 /** `orders_closed`: the days of closed months, as they were when their month was closed. */
@@ -169,17 +163,6 @@ export function parseSnapshotKey(table: string, key: string): { brand: string; d
   const brand = folder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
   const of = isName(brand) ? parseDayKey(partitionPrefix(table, brandPartitions(brand)), key) : undefined;
   return of && snapshotOfKey(key) === of.id ? { brand, day: of.day } : undefined;
-}
-
-/** `changes/brand=acme/report=order_list/`: the changes of all days of a report. */
-export function changesPrefix(brand: string, report: string): string {
-  return `${CHANGES_PREFIX}${partitionPath(monthPartition(brand, report))}/`;
-}
-
-/** The object with all changes of a day up to the change with this id. */
-export function changesKey(brand: string, report: string, day: string, id: string): string {
-  const [, dayKey] = DAY_PARTITION_KEYS;
-  return `${changesPrefix(brand, report)}${partitionPath([[dayKey, day]])}/${id}/${SNAPSHOT_FILE}`;
 }
 
 /** `raw/order_list/`: every attempt of a report. */

@@ -8,14 +8,12 @@ import {
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
+  beforeTable,
   brandClosesPrefix,
   brandPartitions,
   brandRawPrefix,
   brandResultsPrefix,
   brandSettingsPrefix,
-  changesPrefix,
-  closedPartition,
-  closedTable,
   dayPartition,
   icebergMetadataPrefix,
   keyOfDamagedCopy,
@@ -33,10 +31,9 @@ import { dayTables } from '../reports/definition.ts';
 
 export const KINDS = {
   versions: 'versions of days',
-  lifecycle: 'rows of days in the lifecycle tables',
-  changes: 'changes of days',
+  before: 'what records of days were before they changed',
   raw: 'records as they came, with those of the day before',
-  derived: 'coverage and changes of months; rewritten',
+  derived: 'coverage of months; rewritten',
   partitions: 'partitions of the catalog',
   documents: 'ledgers and other documents; they keep the time of the erasure',
   closes: 'closed months; they keep their sums unless the brand is erased',
@@ -93,13 +90,12 @@ function placesOf(range: ErasedRange): Place[] {
     return { kind, prefix, isErased };
   };
   const ofReports = contexts.flatMap((ctx): Place[] => {
-    const { name, table, lifecycle } = ctx.report;
+    const { name, table } = ctx.report;
     const ledgers = `${reportLedgersPrefix(name)}${brand}/`;
     const prefixOf = (of: string) => partitionPrefix(of, brandPartitions(brand));
     return [
       ofDays('versions', prefixOf(table)),
-      ...(lifecycle ? [ofDays('lifecycle', prefixOf(lifecycle.table))] : []),
-      ofDays('changes', changesPrefix(brand, name)),
+      ofDays('before', prefixOf(beforeTable(table))),
       // The reading of the day before may have staged records of the range's first instant, to leave them out of its version.
       ofDays('raw', brandRawPrefix(name, brand), addDays(from, -1)),
       ...LEDGER_TABLES.map((of): Place => {
@@ -145,7 +141,7 @@ export interface Found {
   /** Whether it is removed. Documents with data of the range are rewritten instead. */
   isErased: boolean;
   version?: NoncurrentVersion;
-  /** The partition of a day, also of a closed month. */
+  /** The partition of a day. */
   partition?: [table: string, partition: Partition];
 }
 
@@ -195,31 +191,23 @@ async function publishedRows({ lake, brand, contexts }: ErasedRange): Promise<Re
   return current;
 }
 
-/** Also of closed months. */
 export async function partitionsOf(range: ErasedRange): Promise<Found[]> {
   const { brand, contexts, lake } = range;
   const found: Found[] = [];
   for (const { report } of contexts)
-    for (const of of dayTables(report))
-      for (const table of [of, closedTable(of)]) {
-        const leading = table === of ? brandPartitions(brand) : [];
-        const byPath = await lake.catalog?.snapshotsByPartition(table, leading);
-        for (const path of byPath?.keys() ?? []) {
-          const { close, brand: owner, dt: day = '' } = valuesIn(path);
-          if (owner !== brand) continue;
-          const partition =
-            close === undefined ? dayPartition(brand, day) : closedPartition(close, brand, day);
-          const isErased = isInRange(range, { report: report.name, day });
-          const name = `${table}/${path}`;
-          found.push({ kind: 'partitions', name, bytes: 0, isErased, partition: [table, partition] });
-        }
+    for (const table of dayTables(report)) {
+      const byPath = await lake.catalog?.snapshotsByPartition(table, brandPartitions(brand));
+      for (const path of byPath?.keys() ?? []) {
+        const [, day = ''] = path.split('/').map((part) => part.slice(part.indexOf('=') + 1));
+        const isErased = isInRange(range, { report: report.name, day });
+        const partition = dayPartition(brand, day);
+        found.push({
+          ...{ kind: 'partitions', name: `${table}/${path}`, bytes: 0, isErased },
+          partition: [table, partition],
+        });
       }
+    }
   return found;
-}
-
-/** @param path `brand=acme/dt=2026-01-31` */
-function valuesIn(path: string): Partial<Record<string, string>> {
-  return Object.fromEntries(path.split('/').map((part) => part.split('=', 2)));
 }
 
 /** By kind; a kind of which nothing was found has no entry. */

@@ -3,7 +3,6 @@
  * service: after a change of column types or the key. `pipeline/rebuild-day.ts` rebuilds one day. This module puts the days
  * in order and, at the end, updates what follows from the ledgers: tables, `coverage`, the hints of the report state.
  */
-import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthOf, monthsFrom } from '../days.ts';
@@ -12,6 +11,7 @@ import { publishIceberg } from '../iceberg/index.ts';
 import type { Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { sizeOfSchema } from '../lake/documents/schema.ts';
 import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
 import { type ReportOutcome, type Status, errorSummary } from '../outcome.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
@@ -88,14 +88,14 @@ async function rebuildReport(
     const { committed, damage } = await committedDays(ctx, from, to);
     const months = [...new Set(committed.map(monthOf))];
     ctx.log({ event: 'report_planned', dueDays: committed.length });
-    const columnsBefore = await prepare(ctx, months);
+    const sizeBefore = await prepare(ctx, months);
     for (const day of committed) {
       const pending = { dt: day, outcome: 'pending' as const, rows: 0 };
       const rebuilt = time.tryStartDay() ? await rebuildDay(ctx, day) : pending;
       ctx.log({ event: 'day_rebuilt', day, outcome: rebuilt.outcome, rows: rebuilt.rows });
       days.push(rebuilt);
     }
-    await finish(ctx, months, columnsBefore, adoption);
+    await finish(ctx, months, sizeBefore, adoption);
     if (damage) return { ...of, status: 'failed', days, error: errorSummary(damage) };
     return { ...of, status: worstOf(days.map(statusOf)), days };
   } catch (thrown) {
@@ -123,27 +123,27 @@ async function committedDays(
   return { committed: committed.sort(), ...(first && { damage: first }) };
 }
 
-/** Marks the months dirty, so that every run for due days reads them until the rebuild ends. @returns the table's number of columns */
+/** Marks the months dirty, so that every run for due days reads them until the rebuild ends. @returns `sizeOfSchema` */
 async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<number> {
   const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
   await ctx.reportState.update((state) => markMonthsDirty(state, months, dirty, new Map()));
-  return (await ensureTable(ctx)).columns.length;
+  await ensureTable(ctx);
+  return sizeOfSchema(await ctx.schema.cached());
 }
 
 async function finish(
   ctx: RebuildContext,
   months: readonly string[],
-  columnsBefore: number,
+  sizeBefore: number,
   adoption: Adoption | undefined,
 ): Promise<void> {
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const { hasReturnedRecords, viewsOf: before } = await ctx.reportState.cached();
   const viewsOf = await ctx.stored.adopt(ctx.brand, ctx.brandSettings, adoption);
-  // A view may have been waiting for a new column.
-  const isGrown = (await ctx.schema.cached()).columns.length > columnsBefore;
+  // A view may have been waiting for a new column or key.
+  const isGrown = sizeOfSchema(await ctx.schema.cached()) > sizeBefore;
   if (isGrown || before !== viewsOf) await ensureTableAndViews(ctx);
   await writeCoverage(ctx, months, hasReturnedRecords);
-  await writeChanges(ctx, months);
   await publishIceberg(ctx, months);
   const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
   const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));

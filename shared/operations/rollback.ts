@@ -6,7 +6,6 @@
  * settled. A closed day never goes back to a version that was read while it was open, which is a part of it (I2).
  */
 import { claimForVersion } from '../attempt/claim.ts';
-import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { type BrandReport, createBrandReport, type LakeAccess } from '../context/context.ts';
 import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
@@ -14,7 +13,6 @@ import { monthOf } from '../days.ts';
 import { configError } from '../errors.ts';
 import { versionsOf } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
-import { namedDays, readCloses } from '../lake/documents/close.ts';
 import { rolesOf } from '../lake/documents/brand-settings.ts';
 import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-documents.ts';
 import { attemptOfRollback, type Committed, releaseDay, type Superseded } from '../lake/documents/ledger.ts';
@@ -52,8 +50,6 @@ export interface KeptVersion {
   rows: number | null;
   /** Whether it was read while the day was open; `null`: not known, because the ledger was made from snapshots. */
   open: boolean | null;
-  /** The closed months that keep it; missing if no close does. If only closes keep it, `to` is when the last of them was closed. */
-  closes?: string[];
 }
 
 /** The versions of a day, the oldest first. */
@@ -83,24 +79,14 @@ export async function listVersions(options: RollbackOptions): Promise<DayVersion
   const { day, report } = options;
   const { ctx, open } = await dayOfBrand(options);
   const versions: KeptVersion[] = [];
-  const kept = versionsOf(open.entry);
-  const closed = Map.groupBy(await keptByCloses(ctx, day), ({ snapshot }) => snapshot);
-  const forgotten = [...closed].flatMap(([snapshot, closes]) => {
-    const { at, whole } = closes.at(-1) ?? {};
-    const isKnown = kept.some((version) => version.snapshot === snapshot);
-    return isKnown || !at ? [] : [{ snapshot, whole, fromMs: undefined, toMs: Date.parse(at) }];
-  });
-  for (const { snapshot, fromMs, toMs, whole } of [...forgotten, ...kept]) {
-    const closes = (closed.get(snapshot) ?? []).map(({ month }) => month);
+  for (const { snapshot, fromMs, toMs, whole } of versionsOf(open.entry))
     versions.push({
       snapshot,
       from: iso(fromMs),
       to: iso(toMs),
       rows: await rowsOf(ctx, open, snapshot),
       open: whole === undefined ? null : !whole,
-      ...(closes.length > 0 && { closes }),
     });
-  }
   return { brand: ctx.brand, report: report.name, day, versions };
 }
 
@@ -112,8 +98,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   const { day, report, clock, newId } = options;
   const { ctx, documents, open, committed } = await dayOfBrand(options);
   const outcome = { brand: ctx.brand, report: report.name, day };
-  const kept = [...(open.entry.superseded ?? []), ...(await keptByCloses(ctx, day))];
-  assertCanReturn(kept, committed, to, day);
+  assertCanReturn(open.entry.superseded ?? [], committed, to, day);
   const runId = newId();
   const progressOf = (attempt: string) => documents.progress(report.name, ctx.brand, day, attempt);
   const month = monthOf(day);
@@ -132,7 +117,6 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   await publishDay(ctx, day);
   await ctx.ledger(month).flush();
   if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
-  await writeChanges(ctx, [month]);
   await publishIceberg(ctx, [month]);
   const { snapshot, rows } = committed;
   return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };
@@ -196,24 +180,6 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   if (!only) throw nothingCommitted(options, all);
   if (others.length > 0) throw severalBrands(options, all);
   return only;
-}
-
-/** The versions of the day that closes name, the last closed month at the end; the ledger may have forgotten them. */
-async function keptByCloses(
-  { lake, brand, report }: BrandReport,
-  of: string,
-): Promise<(Superseded & { month: string; at: string })[]> {
-  const closes = await readCloses(lake.store, brand, () => {});
-  return closes
-    .toSorted((a, b) => (a.closedAt < b.closedAt ? -1 : 1))
-    .flatMap((close) =>
-      namedDays(close)
-        .filter(({ report: name, day }) => name === report.name && day === of)
-        .map(({ snapshot, timeZone, isOpen }) => ({
-          ...{ snapshot, at: close.closedAt, month: close.month },
-          ...(timeZone !== undefined && { timeZone, whole: !isOpen }),
-        })),
-    );
 }
 
 function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: readonly DayOfBrand[]) {

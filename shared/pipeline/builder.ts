@@ -20,8 +20,7 @@ import { RowGroups } from '../lake/table/row-groups.ts';
 import type { RecordKey, RecordList } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
-import { areIntact } from '../history/index.ts';
-import { isLifecycleIntact } from '../lifecycle/index.ts';
+import { areChangesIntact } from '../history/index.ts';
 import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../attempt/rows-of-day.ts';
 
 /** The version to commit; if the content has not changed, `snapshot` is the committed snapshot. */
@@ -150,8 +149,7 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
 
 /**
  * Whether the committed object exists and ends like a Parquet file. With `readBack`, its digest must also match the
- * ledger, and the day's change record and lifecycle rows must be intact. If not, a new version with the same content is
- * written, which writes all of these again.
+ * ledger, and the changes of the day must be intact. If not, a new version with the same content is written.
  */
 async function isIntact(
   ctx: BuildContext,
@@ -160,16 +158,14 @@ async function isIntact(
   readBack: boolean,
 ): Promise<boolean> {
   const { lake } = ctx;
-  const { bytes, digest, changes } = committed;
+  const { bytes, digest } = committed;
   const file = fileIn(lake.store, { key: keys.version(committed.snapshot), bytes });
   try {
     if (Buffer.from(await file.range(bytes - 4, bytes)).toString('latin1') !== 'PAR1') return false;
     if (!readBack) return true;
     const { digestOf, openCodedFile } = await loadCodedFile();
     return (
-      (await digestOf(await openCodedFile(file))) === digest &&
-      (!changes || (await areIntact(ctx, day, changes))) &&
-      (await isLifecycleIntact(ctx, day, committed))
+      (await digestOf(await openCodedFile(file))) === digest && (await areChangesIntact(ctx, day, committed))
     );
   } catch (thrown) {
     // An object that the store cannot read now may be intact; an object that is not valid Parquet is damaged.

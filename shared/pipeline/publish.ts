@@ -5,11 +5,11 @@
 import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type DayObjects, type Ledger, hasSameObjects, recordPublished } from '../lake/documents/ledger.ts';
+import { type Committed, type Ledger, hasSameObjects, recordPublished } from '../lake/documents/ledger.ts';
 import { snapshotsByTable } from '../lake/documents/read.ts';
-import { brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
+import { beforeTable, brandPartitions, dayPartition, partitionPath } from '../lake/paths.ts';
 import { errorSummary } from '../outcome.ts';
-import { lifecycleShape } from '../lifecycle/index.ts';
+import { beforeShape } from '../history/index.ts';
 import type { TableShape } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
@@ -23,20 +23,27 @@ export async function tableShape({
   return { name, description, partitionKeys: DAY_PARTITION_KEYS, columns };
 }
 
+/** The shapes of `dayTables`. */
 export async function dayShapes(
   context: Pick<BrandReport, 'report' | 'schema'>,
-): Promise<[own: TableShape, ...others: TableShape[]]> {
-  const ofLifecycle = lifecycleShape(context.report);
-  return [await tableShape(context), ...(ofLifecycle ? [ofLifecycle] : [])];
+): Promise<[own: TableShape, before: TableShape]> {
+  const own = await tableShape(context);
+  return [own, beforeShape(context.report, own.columns)];
 }
 
-async function pointAt(context: BrandReport, day: string, objects: DayObjects): Promise<void> {
+async function pointAt(context: BrandReport, day: string, committed: Committed): Promise<void> {
   const { report, brand, lake } = context;
-  const snapshots = new Map(snapshotsByTable(report, objects));
-  for (const shape of await dayShapes(context)) {
-    const snapshot = snapshots.get(shape.name);
-    if (snapshot !== undefined) await lake.catalog?.setSnapshot(shape, dayPartition(brand, day), snapshot);
+  const shapes = await dayShapes(context);
+  const partition = dayPartition(brand, day);
+  const { history, published } = committed;
+  // What records were before comes first, so that no query misses a record in both tables (I3).
+  for (const [table, snapshot] of snapshotsByTable(report, committed)) {
+    const shape = shapes.find(({ name }) => name === table);
+    if (shape) await lake.catalog?.setSnapshot(shape, partition, snapshot);
   }
+  // A partition may be there if changes are no longer known, or if a published day is published again.
+  if (!history?.object && (published || history?.anewPlace !== undefined))
+    await lake.catalog?.removePartition(beforeTable(report.table), partition);
 }
 
 /**
@@ -94,12 +101,14 @@ export async function pendingPublications(
   const pointed = new Map<string, ReadonlyMap<string, readonly string[]>>();
   for (const table of dayTables(report))
     pointed.set(table, await catalog.snapshotsByPartition(table, brandPartitions(brand), { from, to }));
-  const isPending = ({ day, published, ...objects }: (typeof committed)[number]) =>
-    !published ||
-    snapshotsByTable(report, objects).some(([table, snapshot]) => {
+  const isPending = ({ day, published, ...objects }: (typeof committed)[number]) => {
+    const wanted = new Map(snapshotsByTable(report, objects));
+    const isWrong = (table: string) => {
       const found = pointed.get(table)?.get(partitionPath(dayPartition(brand, day))) ?? [];
-      return found.length !== 1 || found[0] !== snapshot;
-    });
+      return found.join() !== (wanted.get(table) ?? '');
+    };
+    return !published || dayTables(report).some(isWrong);
+  };
   return committed.filter(isPending).map(({ day }) => day);
 }
 

@@ -22,7 +22,6 @@ import { claimForVersion } from '../attempt/claim.ts';
 import type { BuildContext, RunContext } from '../context/context.ts';
 import { type OpenDay, openDay, openDayAnew } from '../context/open-day.ts';
 import { afterCommand } from '../planning/transitions.ts';
-import { isLifecycleCurrent } from '../lifecycle/index.ts';
 import { publishDay } from './publish.ts';
 import { replaceVersion } from './replace-version.ts';
 import { type StagedDay, pagesOf } from '../attempt/staged-records.ts';
@@ -92,8 +91,7 @@ async function rebuildCommitted(
     const built = await build(ctx, staged, { readBack: true, isKeyNew: replay.isKeyNew });
     if ('conflict' in built) return 'key_unclear';
     const isNew = ctx.policy.queryFingerprint !== committed.queryFingerprint;
-    const isCurrent = await isLifecycleCurrent(ctx, { ...committed, ...built });
-    if (!built.unchanged || isNew || !isCurrent) await commit(ctx, claimed, committed, built);
+    if (!built.unchanged || isNew) await commit(ctx, claimed, committed, built);
     return { outcome: built.unchanged ? 'unchanged' : 'published', rows: built.rows };
   } finally {
     // The claim is released with the next write of the ledger, because most rebuilt days are unchanged.

@@ -4,8 +4,12 @@
  * a fact (docs/explanation/interface.md), the definition is its only place in the code. This module contains nothing
  * about fetching pages or writing rows.
  */
-import type { ColumnType, Value } from '../column-types.ts';
+import type { ColumnType } from '../column-types.ts';
 import type { RecordKey } from '../records/record-list.ts';
+import { type ReportView, beforeTable, tablesReadBy, withReadViews } from './view.ts';
+import { changeViews } from './views/changes.ts';
+
+export * from './view.ts';
 
 /** A documented filter: the rule that its setting is checked against. */
 export type Filter =
@@ -91,38 +95,11 @@ export interface DocumentedColumn {
   meaning?: string;
 }
 
-/** A view as a catalog stores it: `sql` runs on both DuckDB and Athena. */
-export interface View {
-  name: string;
-  description: string;
-  columns: readonly (readonly [name: string, type: ColumnType, description: string])[];
-  sql: string;
-}
-
-/**
- * A view over tables of reports. In its SQL, `{table.commission}` is the value of that role (`catalog/view-roles.ts`), and
- * `{table.sku}` is a column. Either is NULL while the table lacks it. `{table.commission?}` is whether the role has a
- * field, by brand.
- */
-export interface ReportView extends View {
-  tables: readonly string[];
-}
-
-/** The names in braces in the SQL of a view, by table. */
-export function namesUsedBy({ sql }: Pick<ReportView, 'sql'>): { table: string; name: string }[] {
-  return [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name }));
-}
-
-/** `{orders.commission}`, or `{orders.commission?}` */
-export const NAME_IN_SQL = /\{(\w+)\.(\w+)\??\}/g;
-/** `{orders.commission?}` */
-export const IS_KNOWN_IN_SQL = /\{(\w+)\.(\w+)\?\}/g;
-
 /**
  * A data check of a day's records, run when their content is new. Its count is a finding of that day, under the check's
  * name: the day is still published, and people are notified once.
  */
-export type Check = CheckTexts & (OneValue | FoundIn | BecameOf);
+export type Check = CheckTexts & (OneValue | FoundIn);
 
 interface CheckTexts {
   /** In snake_case: the name in `coverage` and `status`. */
@@ -154,17 +131,6 @@ interface FoundIn {
    * then.
    */
   isAssumed: boolean;
-}
-
-/** Counts the day's rows in the lifecycle table that fulfil a condition. The check waits until the day has them. */
-interface BecameOf {
-  rule: 'lifecycle';
-  /** The condition, in SQL that DuckDB and Trino share. */
-  sql: string;
-  /** The same condition in code. @param row the columns that the SQL names */
-  holds: (row: Readonly<Record<string, Value | null | undefined>>) => boolean;
-  /** A column that the SQL names: on days without any value in that column, there is no finding. */
-  onlyIf?: string;
 }
 
 /**
@@ -229,15 +195,11 @@ export interface ReportDefinition {
   likelyKeys?: readonly RecordKey[];
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
-  /** Whether records have a state, which decides whether they can still change. */
-  states?: true;
-  /** The lifecycle table of the report's records; missing if records have no state. */
-  lifecycle?: {
-    table: string;
-    description: string;
-    /** The roles with the state of a record: the first role that has a value counts. */
-    states: readonly ('state' | 'line_state')[];
-  };
+  /**
+   * The roles with the state of a record, which decides whether it can still change: the first role that has a value counts.
+   * Missing: records have no state.
+   */
+  states?: readonly ('state' | 'line_state')[];
   /** The column whose sum describes a day best. */
   measure?: string;
   refresh: readonly RefreshTier[];
@@ -251,15 +213,25 @@ export interface ReportDefinition {
 /** Definitions by report name, in the order of the registry. */
 export type ReportRegistry = Readonly<Record<string, ReportDefinition>>;
 
-/** The tables that have a partition for each day of the report: its own table and its lifecycle table. */
-export function dayTables({ table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>): string[] {
-  return lifecycle ? [table, lifecycle.table] : [table];
+/** The tables with days of the report as partitions: its own table, and what its records were before they changed. */
+export function dayTables({ table }: Pick<ReportDefinition, 'table'>): string[] {
+  return [table, beforeTable(table)];
 }
 
-/** All views that read a table of the report, including views of other reports. */
-export function viewsOf(reports: ReportRegistry, report: ReportDefinition): ReportView[] {
-  const own = dayTables(report);
-  return Object.values(reports)
-    .flatMap(({ views }) => views)
-    .filter(({ tables }) => tables.some((table) => own.includes(table)));
+/** All views, each after the views that it reads. */
+export function allViews(reports: ReportRegistry): ReportView[] {
+  const all = [
+    ...Object.values(reports).flatMap(({ views }) => views),
+    ...changeViews(Object.values(reports)),
+  ];
+  return withReadViews(all, all);
+}
+
+/** All views that read a table of the report, also by way of other views, each after the views that it reads. */
+export function viewsOf(reports: ReportRegistry, { table }: Pick<ReportDefinition, 'table'>): ReportView[] {
+  const all = allViews(reports);
+  return all.filter((view) => {
+    const read = tablesReadBy(all, view);
+    return read.includes(table) || read.includes(beforeTable(table));
+  });
 }

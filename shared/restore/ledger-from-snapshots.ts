@@ -2,6 +2,7 @@ import { monthOf } from '../days.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { Ledger, VersionContent } from '../lake/documents/ledger.ts';
 import {
+  beforeTable,
   brandPartitions,
   dayPartition,
   parseDayKey,
@@ -11,7 +12,7 @@ import {
 } from '../lake/paths.ts';
 import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import { readContent } from '../lake/table/read-content.ts';
-import { lifecycleOfFound } from '../lifecycle/index.ts';
+import { historyOfFound } from '../history/index.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import type { ListedObject, ObjectStore } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
@@ -19,7 +20,7 @@ import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts'
 /**
  * Makes the ledger of a month from its snapshots. How a day was read is lost, and so is whether its version contains the whole
  * day: the next runs read it again. Until then readers keep the snapshot (I2, I3). A day without a readable snapshot is left
- * out. The other versions and the states of a day are kept; its changes before are no longer known.
+ * out. The other versions of a day are kept, and its changes if their last one led to that snapshot.
  */
 export async function ledgerFromSnapshots(
   options: LakeAccess & { reports: ReportRegistry },
@@ -32,8 +33,7 @@ export async function ledgerFromSnapshots(
   const ctx = createBrandReport(options, documents, { brand, report, policy: undefined });
   const prefixOf = (table: string) => partitionPrefix(table, brandPartitions(brand));
   const pointed = await lake.catalog?.snapshotsByPartition(report.table, brandPartitions(brand));
-  const statesByDay =
-    report.lifecycle && (await objectsByDay(store, month, prefixOf(report.lifecycle.table)));
+  const changesByDay = await objectsByDay(store, month, prefixOf(beforeTable(report.table)));
   const days: Ledger['days'] = {};
   for (const [day, snapshots] of await objectsByDay(store, month, prefixOf(report.table))) {
     const ids = pointed?.get(partitionPath(dayPartition(brand, day))) ?? [];
@@ -47,12 +47,11 @@ export async function ledgerFromSnapshots(
       // A crash may have left two links in a folder: neither is current until the publication is repeated.
       published: !pointed || (ids.length === 1 && ids[0] === version.snapshot),
     };
-    const states = await firstReadable(store, statesByDay?.get(day));
-    const lifecycle = states && (await lifecycleOfFound(ctx, committed, states));
+    const history = await historyOfFound(ctx, committed, changesByDay.get(day) ?? [], now);
     // I3: the other versions are kept as long as the settings allow, from now on, because the day may have been rolled back.
     const others = snapshots.filter(({ id }) => id !== version.snapshot).toReversed();
     days[day] = {
-      committed: { ...committed, ...(lifecycle && { lifecycle }) },
+      committed: { ...committed, history },
       ...(others.length > 0 && { superseded: others.map(({ id }) => ({ snapshot: id, at: now })) }),
       versionsFrom: now,
     };
@@ -83,7 +82,7 @@ async function objectsByDay(
 /** The content of the first object that can be read. @throws BrandReportsError if the store fails: the object may be intact */
 async function firstReadable(
   store: ObjectStore,
-  objects: readonly ObjectOfDay[] = [],
+  objects: readonly ObjectOfDay[],
 ): Promise<VersionContent | undefined> {
   for (const object of objects)
     try {

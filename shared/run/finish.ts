@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { writeChanges } from '../catalog/changes.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
@@ -12,16 +11,15 @@ import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
-  type SeenMonths,
   isLastRunFresh,
   monthContent,
   recordMonths,
   withLastRun,
 } from '../lake/documents/report-state.ts';
+import { sizeOfSchema } from '../lake/documents/schema.ts';
 import { LEDGER_TABLES } from '../lake/paths.ts';
 import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts';
 import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
-import { type OpenDay, openDay } from '../context/open-day.ts';
 import { hasPendingPublication } from '../pipeline/publish.ts';
 import { runDataChecks } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
@@ -32,10 +30,8 @@ import type { ReportPlan } from './plan-report.ts';
 export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
   /** The days whose content or findings are new since this run. */
   published: readonly string[];
-  /** The days that the run has committed, even if their content is the same. */
-  committedDays: readonly string[];
-  /** How many columns the table had when the run began; missing if the run had nothing to read. */
-  columnsBefore: number | undefined;
+  /** `sizeOfSchema` when the run began; missing if the run had nothing to read. */
+  sizeBefore: number | undefined;
 }
 
 /** How a report ended in a run. The report state keeps it for the watcher. */
@@ -45,7 +41,7 @@ export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'req
  * Finishes a report after the run's last day:
  * - runs the data checks of the new versions
  * - adopts the settings of the run, and brings tables and views up to date: once a day, and after new columns or settings
- * - writes `coverage` and `changes` of the months examined
+ * - writes `coverage` of the months examined
  * - publishes to Iceberg, sends events, and vacuums once a day
  * - last, records in the report state when each month is next due
  *
@@ -54,7 +50,7 @@ export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'req
  */
 export async function finishReport(
   ctx: RunContext,
-  { seen, examinedAll, published, committedDays, columnsBefore }: Examined,
+  { seen, examinedAll, published, sizeBefore }: Examined,
   ended: EndedReport | undefined,
 ): Promise<void> {
   const months = [...seen.keys()];
@@ -67,7 +63,7 @@ export async function finishReport(
     before.hasReturnedRecords ||
     hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
-  const isGrown = columnsBefore !== undefined && (await ctx.schema.cached()).columns.length > columnsBefore;
+  const isGrown = sizeBefore !== undefined && sizeOfSchema(await ctx.schema.cached()) > sizeBefore;
   const viewsOf = await ctx.stored.adopt(ctx.brand, ctx.brandSettings, ctx.adoption);
   // Once a day, this repairs what a crash or a manual edit has damaged in the catalog.
   if (isDaily || isGrown || before.viewsOf !== viewsOf) await ensureTableAndViews(ctx);
@@ -84,8 +80,6 @@ export async function finishReport(
   const left = await readableMonths(ctx, Object.keys(before.months).filter(isLeft));
   const covered = [...new Set([...months, ...verified, ...left])];
   await writeCoverage(ctx, covered, hasReturnedRecords, isDaily);
-  const days = await Promise.all(committedDays.map((day) => openDay(ctx, day)));
-  await writeChanges(ctx, isDaily ? covered : monthsWithChanges(seen, days), isDaily);
   // I3: if the machine's clock is fast and no response has corrected it, the vacuum would delete what queries still
   // read.
   const mayVacuum =
@@ -111,13 +105,6 @@ export async function finishReport(
     if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
     return lastRun ? withLastRun(next, lastRun) : next;
   });
-}
-
-/** The months of committed days that have changes, and the dirty months of a run that died. */
-function monthsWithChanges(seen: SeenMonths, days: readonly OpenDay[]): string[] {
-  const changed = days.flatMap(({ day, committed }) => (committed?.changes ? [monthOf(day)] : []));
-  const left = [...seen].flatMap(([month, known]) => (known?.dirty ? [month] : []));
-  return [...new Set([...changed, ...left])];
 }
 
 /** Records that a run failed before it could finish. Never fails: if no run reports, the watcher notices that too. */

@@ -9,11 +9,12 @@ import { type BrandReportsError, configError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import { type SeenMonths, markMonthsDirty, mayBeDue } from '../lake/documents/report-state.ts';
+import { sizeOfSchema } from '../lake/documents/schema.ts';
 import { errorSummary } from '../outcome.ts';
 import { type BuildContext, type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
 import { probeEndDate } from '../pipeline/probe-end-date.ts';
-import { dayShapes, pendingPublications, publishDays, tableShape } from '../pipeline/publish.ts';
+import { dayShapes, pendingPublications, publishDays } from '../pipeline/publish.ts';
 import { type UpstreamDay, upstreamState } from '../planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
@@ -30,8 +31,8 @@ export interface ReportPlan {
   examinedAll: boolean;
   /** When the last reading began, in milliseconds; 0 if no day was read. */
   lastReadMs: number;
-  /** How many columns the table had; missing if there was nothing to read or to publish. */
-  columns?: number;
+  /** `sizeOfSchema`; missing if there was nothing to read or to publish. */
+  size?: number;
   /** The first failure that concerns no due day: of a damaged month, or of a publication. */
   error?: BrandReportsError;
 }
@@ -60,7 +61,7 @@ export async function planReport(
   const pending = await pendingPublications(ctx, ledgers.values());
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const daysToRead = [...due.map(({ day }) => day), ...upstreamDue];
-  const columns = daysToRead.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
+  const size = daysToRead.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
   const unpublished = await publishDays(ctx, pending);
   if (due.length > 0) await probeEndDate(ctx);
   const state = await ctx.reportState.cached();
@@ -71,7 +72,7 @@ export async function planReport(
     continuation,
     ...days,
     seen,
-    ...(columns !== undefined && { columns }),
+    ...(size !== undefined && { size }),
     ...(error && { error }),
   };
 }
@@ -123,11 +124,11 @@ export function assertBegun(ctx: PlanContext, { from }: Range): void {
   );
 }
 
-/** Adds the known columns to the tables. @returns how many columns the report's own table has */
+/** Adds the known columns to the tables. @returns `sizeOfSchema` */
 async function prepareTable(ctx: RunContext): Promise<number> {
   await announceColumnsBeside(ctx);
   for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
-  return (await tableShape(ctx)).columns.length;
+  return sizeOfSchema(await ctx.schema.cached());
 }
 
 /**

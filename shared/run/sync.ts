@@ -250,15 +250,14 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
   });
   try {
     if (!plan || brokeOff) throw brokeOff?.thrown;
-    const { seen, examinedAll, columns: columnsBefore } = plan;
+    const { seen, examinedAll, size: sizeBefore } = plan;
     const failure = failedDay ?? plan.error;
     const error = failure && errorSummary(failure);
     const outcome = outcomeOf(reportStatus(days, error), error);
     const published = days
       .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
       .map(({ dt }) => dt);
-    const committedDays = days.filter(wasRead).map(({ dt }) => dt);
-    const examined = { seen, examinedAll, published, committedDays, columnsBefore };
+    const examined = { seen, examinedAll, published, sizeBefore };
     await finishReport(ctx, examined, sync.range() ? undefined : outcome);
     return outcome;
   } catch (thrown) {

@@ -1,18 +1,14 @@
 import { DAY_MS, monthOf } from '../days.ts';
-import { type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
 import { type DayEntry, type Ledger, forgetVersions } from '../lake/documents/ledger.ts';
-import { snapshotsByTable } from '../lake/documents/read.ts';
 import { ageMs } from '../lake/documents/stored-time.ts';
 import {
   brandPartitions,
   brandRawPrefix,
-  changesPrefix,
   parseDayKey,
   partitionPrefix,
   monthPartition,
   snapshotOfKey,
-  versionKey,
 } from '../lake/paths.ts';
 import type { ListedObject, Partition } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
@@ -55,8 +51,8 @@ const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
  * The vacuum deletes objects that nothing references:
- * - snapshots that no ledger, catalog or close references, when they are older than a day
- * - changes that no ledger references, when they are older than a day
+ * - snapshots, also of what records were before they changed, that no ledger and no catalog references, when they are older
+ * than a day
  * - attempts that no ledger references, after a week
  *
  * Runs delete objects of the lake only here, and each report's runs delete only their own. A day that is being read is
@@ -65,67 +61,35 @@ const ATTEMPT_GRACE_MS = 7 * DAY_MS;
  */
 export async function vacuum(ctx: RunContext): Promise<string[]> {
   const { report, brand, lake, clock } = ctx;
+  const nowMs = clock.earlierMs();
+  const isWithinGrace = (at: string | null) => at === null || ageMs(at, nowMs) < SNAPSHOT_GRACE_MS;
+  // The object with a day's changes is replaced together with a version of the day.
+  const mayBeRead = ({ superseded = [] }: DayEntry) => superseded.some(({ at }) => isWithinGrace(at));
   const snapshots: { keys: string[]; months: string[] }[] = [];
   for (const table of dayTables(report)) {
     const published = await publishedSnapshots(ctx, table, brandPartitions(brand));
+    const isNamed = (id: string, entry: DayEntry) =>
+      table === report.table
+        ? entry.committed?.snapshot === id || entry.superseded?.some(({ snapshot }) => snapshot === id)
+        : entry.committed?.history?.object?.snapshot === id || mayBeRead(entry);
     snapshots.push(
       await unreferenced(
         ctx,
         partitionPrefix(table, brandPartitions(brand)),
         SNAPSHOT_GRACE_MS,
-        (id, { committed, superseded = [], claim }) =>
-          published.has(id) ||
-          [committed?.snapshot, committed?.lifecycle?.snapshot].includes(id) ||
-          superseded.some(({ snapshot, lifecycle }) => [snapshot, lifecycle].includes(id)) ||
-          claim !== undefined,
+        (id, entry) => published.has(id) || isNamed(id, entry) || entry.claim !== undefined,
       ),
     );
   }
-  const nowMs = clock.earlierMs();
-  const isWithinGrace = (at: string | null) => at === null || ageMs(at, nowMs) < SNAPSHOT_GRACE_MS;
-  const changes = await unreferenced(
-    ctx,
-    changesPrefix(brand, report.name),
-    SNAPSHOT_GRACE_MS,
-    (id, entry) => {
-      // The object of a day's changes is replaced together with a version of the day.
-      const mayBeRead = entry.superseded?.some(({ at }) => isWithinGrace(at));
-      const { snapshot, unread = [] } = entry.committed?.changes ?? {};
-      return snapshot === id || unread.includes(id) || mayBeRead || entry.claim !== undefined;
-    },
-  );
   const attempts = await unreferenced(
     ctx,
     brandRawPrefix(report.name, brand),
     ATTEMPT_GRACE_MS,
     (id, entry) => entry.committed?.attempt === id || entry.claim?.attempt === id,
   );
-  const versions = await withoutClosed(
-    ctx,
-    snapshots.flatMap((each) => each.keys),
-  );
-  const keys = [...versions, ...changes.keys, ...attempts.keys];
+  const keys = [...snapshots, attempts].flatMap((each) => each.keys);
   if (keys.length > 0) await lake.store.delete(keys);
   return [...new Set(snapshots.flatMap(({ months }) => months))];
-}
-
-/**
- * The keys of versions that no close of the brand references. The closes are read after the ledgers: if a month is
- * closed meanwhile, its ledgers reference the versions (`operations/close-month.ts`).
- * @throws BrandReportsError `config` if a close is damaged: nothing is deleted then, because the close may reference
- * any version
- */
-async function withoutClosed(
-  { brand, report, lake }: RunContext,
-  keys: readonly string[],
-): Promise<string[]> {
-  if (keys.length === 0) return [];
-  const closed = (await readCloses(lake.store, brand)).flatMap(namedDays);
-  const own = closed.filter((day) => day.report === report.name);
-  const keysOf = (day: ClosedDay) =>
-    snapshotsByTable(report, day).map(([table, id]) => versionKey(table, brand, day.day, id));
-  const named = new Set(own.flatMap(keysOf));
-  return keys.filter((key) => !named.has(key));
 }
 
 /**

@@ -8,7 +8,7 @@ import { viewOver } from '../../shared/catalog/view-roles.ts';
 import { closedTable } from '../../shared/lake/paths.ts';
 import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import { changesTable } from '../../shared/history/change-rows.ts';
+import { changesTable } from '../../shared/history/change-views.ts';
 import { type ReportView, type View, namesUsedBy } from '../../shared/reports/definition.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { inDuckDb } from '../../shared/reports/views/view-sql.ts';

@@ -3,11 +3,13 @@
  */
 import type { Catalog } from '../../shared/ports.ts';
 
-export function lateCatalog(catalog: Catalog) {
+/** @param from the first table whose pointers are late */
+export function lateCatalog(catalog: Catalog, from?: string) {
   const late: (() => Promise<void>)[] = [];
   const dying: Catalog = {
     ...catalog,
     setSnapshot(table, partition, snapshot) {
+      if (from !== undefined && table.name !== from) return catalog.setSnapshot(table, partition, snapshot);
       late.push(() => catalog.setSnapshot(table, partition, snapshot));
       return Promise.reject(new Error('the process is gone'));
     },

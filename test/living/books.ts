@@ -4,15 +4,12 @@
  */
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
 import { type Committed, parseLedger } from '../../shared/lake/documents/ledger.ts';
-import { parseLedgerKey, versionKey } from '../../shared/lake/paths.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
-import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
-import { lifecycleShape } from '../../shared/lifecycle/index.ts';
+import { parseLedgerKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { BRAND, rowsOf } from '../simulation/contents.ts';
-import { type RowTexts, exactly, literalOf, textsOfRow, unlike } from '../simulation/forms.ts';
+import { rowsOf } from '../simulation/contents.ts';
+import { type RowTexts, exactly, literalOf, textsOfRow } from '../simulation/forms.ts';
 import { addDays, firstInstant } from '../strict-service/days.ts';
 import type { Judge } from './judge.ts';
 
@@ -66,8 +63,6 @@ export const bookedTables: readonly BookedTable[] = ['orders', 'transactions'];
 const BONUSES = /^(bonus|campaign_.*|performance_bonus)$/;
 const STATES = ['effective', 'locked', 'paid', 'void'];
 const AGES = [0, 30, 60, 90];
-/** The product's clock follows the service's clock, which has whole seconds. */
-const CLOCK_MS = 2000;
 const PLACES = 9;
 
 /** Notes each reading that a run commits, and passes all writes of ledgers on, so that other runs are noted too. */
@@ -145,32 +140,7 @@ export function createBooks(
             endOfAge: (age) => firstInstant(addDays(day, age + 1), timeZone),
           }),
         );
-      if (before?.committed.lifecycle?.snapshot === committed.lifecycle?.snapshot && before) continue;
-      await compare(reading, read.get(name) ?? [], entries.get(name) ?? []);
     }
-  }
-
-  async function compare(
-    { report, day, committed }: Reading,
-    all: readonly Reading[],
-    expected: readonly Entry[],
-  ) {
-    const at = `${committed.readFrom} ${report.lifecycle?.table} ${day}`;
-    const shape = lifecycleShape(report);
-    if (!committed.lifecycle || !shape) return void findings.push(`${at}: the version has no lifecycle`);
-    const key = versionKey(shape.name, BRAND, day, committed.lifecycle.snapshot);
-    const stored = await store.get(key);
-    if (!stored) return void findings.push(`${at}: ${key} is missing`);
-    const rows = await Array.fromAsync(readWithParquetjs(stored.body, shape.columns));
-    const { missing, surplus } = unlike(
-      expected.map(formOfEntry),
-      rows.map((row) => formOfStored(row, all)),
-    );
-    figures.compared += 1;
-    if (missing.length > 0) findings.push(`${at}: lacks ${missing.join('; ')}`);
-    if (surplus.length > 0) findings.push(`${at}: invents ${surplus.join('; ')}`);
-    if (committed.lifecycle.rows !== rows.length)
-      findings.push(`${at}: has ${rows.length} rows, the ledger has ${committed.lifecycle.rows}`);
   }
 
   /** The entries after a version replaced another one. */
@@ -302,63 +272,4 @@ function unitsOf(text: string | undefined): bigint | undefined {
 function sumOf(amounts: readonly (bigint | undefined)[]): bigint | undefined {
   const known = amounts.filter((amount) => amount !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, amount) => sum + amount, 0n);
-}
-
-/** One text for an entry and a row of the lake. Times of ends are the beginnings of their readings. */
-function formOf(texts: Readonly<Record<string, unknown>>): string {
-  const parts = Object.entries(texts).filter(([, value]) => value !== undefined && value !== null);
-  return parts.map(([name, value]) => `${name}=${String(value)}`).join(' ');
-}
-
-function formOfEntry({ noted, gone, ages, ...entry }: Entry): string {
-  const { records, orderId, product, kind, publisher, currency, state, amount, commission } = entry;
-  return formOf({
-    ...{ hasKey: entryKey(entry) !== undefined, order_id: orderId, product, kind, publisher_id: publisher },
-    ...{ currency, seen_currency: entry.seenCurrency, records, state, amount, commission },
-    ...{ counted_amount: entry.countedAmount, counted_commission: entry.countedCommission },
-    ...(gone && { gone_after: gone.afterReading, gone_by: gone.by }),
-    ...Object.fromEntries(
-      ['seen', ...STATES].flatMap((state) => {
-        const then = noted.get(state);
-        return [
-          [`${state}_after`, then?.afterReading],
-          [`${state}_by`, then?.by],
-          [`${state}_amount`, then?.amount],
-          [`${state}_commission`, then?.commission],
-        ];
-      }),
-    ),
-    ...Object.fromEntries(AGES.map((age) => [`commission_${age}`, ages.get(age)])),
-  });
-}
-
-const NAMES = ['order_id', 'product', 'kind', 'publisher_id', 'currency', 'seen_currency', 'records'];
-
-function formOfStored(row: Row, readings: readonly Reading[]): string {
-  const times = ['gone', 'seen', ...STATES].flatMap((what) => [`${what}_after`, `${what}_by`]);
-  const texts = new Map(Object.entries(row));
-  for (const name of times) {
-    const at = texts.get(name);
-    if (at instanceof Date)
-      texts.set(name, name.endsWith('_by') ? endOfReading(at, readings) : at.toISOString());
-  }
-  const take = (...names: string[]) => Object.fromEntries(names.map((name) => [name, texts.get(name)]));
-  return formOf({
-    hasKey: typeof row.key === 'string',
-    ...take(...NAMES, 'state', 'amount', 'commission', 'counted_amount', 'counted_commission'),
-    ...take('gone_after', 'gone_by'),
-    ...take(
-      ...['seen', ...STATES].flatMap((state) =>
-        ['after', 'by', 'amount', 'commission'].map((what) => `${state}_${what}`),
-      ),
-    ),
-    ...take(...AGES.map((age) => `commission_${age}`)),
-  });
-}
-
-/** When the reading began that ended then; the time itself if no reading ended then. */
-function endOfReading(at: Date, readings: readonly Reading[]): string {
-  const reading = readings.findLast(({ committed }) => Date.parse(committed.readFrom) < at.getTime());
-  const isIn = reading && at.getTime() <= reading.atMs + CLOCK_MS;
-  return isIn ? reading.committed.readFrom : `no reading ended at ${at.toISOString()}`;
 }

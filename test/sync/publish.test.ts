@@ -62,7 +62,7 @@ describe('publishing', () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     mark(lake, FIRST, { status: 'void' });
-    const late = lateCatalog(lake.catalog);
+    const late = lateCatalog(lake.catalog, 'orders');
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope, lake: lake.over(lake.store, late.catalog) }).catch(() => undefined);
     mark(lake, FIRST, { status: 'effective' });
@@ -77,7 +77,7 @@ describe('publishing', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it.each(['orders', 'order_states'])(
+  it.each(['orders', 'orders_before'])(
     'I3: overwrites a wrong pointer of %s within a day even if its month is settled',
     async (table) => {
       const lake = sample.emptyLake();

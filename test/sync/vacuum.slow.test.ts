@@ -46,7 +46,7 @@ const snapshotsOf = (lake: SampleLake, table = 'transactions') =>
 describe('the vacuum', () => {
   it('keeps a replaced snapshot for the days of the setting, and removes it then', async () => {
     const lake = sample.emptyLake();
-    const bothOf = () => ['transactions', 'transaction_states'].map((table) => snapshotsOf(lake, table));
+    const bothOf = () => ['transactions', 'transactions_before'].map((table) => snapshotsOf(lake, table));
     await lake.sync({ scope });
     const old = bothOf().flat();
     lake.nowMs += 2 * DAY_MS - HOUR_MS;
@@ -54,13 +54,15 @@ describe('the vacuum', () => {
     await lake.sync({ scope });
     const { committed } = await ledgerEntry(lake, 'transaction_list', FIRST);
     // The snapshot is then two days old, but was replaced only now.
-    expect(bothOf().map(({ length }) => length)).toEqual([2, 2]);
+    expect(bothOf().map(({ length }) => length)).toEqual([2, 1]);
     lake.nowMs += 23 * HOUR_MS;
     await lake.sync({ scope });
     expect(bothOf().flat()).toEqual(expect.arrayContaining(old));
     await syncDaily(lake, 2);
     expect(bothOf()).toEqual(
-      [committed, committed?.lifecycle].map((object) => [expect.stringContaining(`/${object?.snapshot}/`)]),
+      [committed, committed?.history?.object].map((object) => [
+        expect.stringContaining(`/${object?.snapshot}/`),
+      ]),
     );
     expect((await wrongReports(lake, '2026-03-15', ['transaction_list'])).transaction_list).toBeUndefined();
   });
@@ -118,7 +120,7 @@ describe('the vacuum', () => {
 
   it.each([
     ['a snapshot that a run built and never committed', `transactions/brand=acme/dt=${FIRST}`],
-    ['a lifecycle table’s snapshot of such a run', `transaction_states/brand=acme/dt=${FIRST}`],
+    ['what records were before of such a run', `transactions_before/brand=acme/dt=${FIRST}`],
     [
       'coverage of a future month that a run wrote and never published',
       'coverage/brand=acme/report=transaction_list/month=2026-05',

@@ -46,38 +46,6 @@ const failure = storedObject(() => ({
   queryFingerprint: z.optional(z.string()),
 }));
 
-const changes = storedObject(() => ({
-  /** The id of the object that has all changes of the day so far (`changesKey`). */
-  snapshot: storedId,
-  bytes: storedCount,
-  rows: storedCount,
-  /** When the newest change was made, even if it led to equal content. */
-  at: storedTime,
-  times: storedCount,
-  /** The newest change of content; counts are missing if the version before it could not be read. */
-  last: z.optional(
-    storedObject(() => ({
-      at: storedTime,
-      rowsBefore: storedCount,
-      added: z.optional(storedCount),
-      removed: z.optional(storedCount),
-      altered: z.optional(storedCount),
-    })),
-  ),
-  /** Earlier objects that could not be read, so that this object lacks their changes. The vacuum keeps them. */
-  unread: z.optional(z.array(storedId)),
-}));
-
-const lifecycle = storedObject(() => ({
-  /** The id of its object in the lifecycle table (`versionKey` of that table). Each object has all rows. */
-  snapshot: storedId,
-  rows: storedCount,
-  bytes: storedCount,
-  digest: z.string(),
-  /** Fingerprint of the key and the roles with which its rows were built. */
-  basis: z.string(),
-}));
-
 /** What is known of a day since it was first closed. It stays with the day whatever version is current. */
 const history = storedObject(() => ({
   /** The start and the end of the reading that first closed the day. */
@@ -85,15 +53,20 @@ const history = storedObject(() => ({
   by: storedTime,
   /** The time zone of that reading; missing if the ledger was made from snapshots. */
   timeZone: z.optional(z.string()),
-  /** The key of all changes of the day (`keyName`); missing as long as the day has had no record. */
+  /** The key of all changes of the day (`keyName`), empty: there is none; missing as long as the day has had no record. */
   key: z.optional(z.string()),
   /** The number of the newest change; 0: the day has not changed. */
   place: storedCount,
   /** The end of the reading that made the newest change. It grows from change to change. */
   lastBy: z.optional(storedTime),
-  /** History began anew with this change: what the day was before it is not known. */
+  /**
+   * History began anew with this change: what the day was before it is not known. The reason is missing after an erasure; the
+   * field is the one that differs in most records.
+   */
   anewPlace: z.optional(storedCount),
   anewBy: z.optional(storedTime),
+  anewWhy: z.optional(z.string()),
+  anewField: z.optional(z.string()),
   /** The object with all changes since; missing if there are none (`versionKey` of `beforeTable`). */
   object: z.optional(storedObject(() => ({ snapshot: storedId, rows: storedCount, bytes: storedCount }))),
   /** The newest change of content; counts are missing if the version before it could not be read. */
@@ -198,10 +171,6 @@ const published = storedObject(() => ({
   refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
   /** Since the day was first closed; missing as long as it is open. */
   history: z.optional(history),
-  /** What later versions changed since the day was first closed; missing if nothing changed. */
-  changes: z.optional(changes),
-  /** Its object in the lifecycle table; missing if the report has no states, or an older program wrote the version. */
-  lifecycle: z.optional(lifecycle),
 }));
 
 const superseded = storedObject(() => ({
@@ -211,8 +180,7 @@ const superseded = storedObject(() => ({
   /** Whether it has the whole day, or was read while the day was open; missing if the ledger was made from snapshots. */
   whole: z.optional(z.boolean()),
   timeZone: z.optional(z.string()),
-  lifecycle: z.optional(storedId),
-  /** A restore found that its object is missing or truncated. */
+  /** A restore found that its object is missing or truncated, or it was damaged and replaced by equal content. */
   isLost: z.optional(z.literal(true)),
 }));
 
@@ -245,11 +213,9 @@ const dayEntry = storedObject(() => ({
   events: z.optional(outbox),
   /** When the day was erased: the lake has nothing of it, and no run reads it again. */
   erasedAt: z.optional(storedTime),
-  /**
-   * When the close of the month was made that lost the day by an erasure, after that was undone: the view `since_close`
-   * leaves the day out, because the close has no counterpart of its records.
-   */
-  leftClose: z.optional(storedTime),
+  /** The place and the time of the last change that the day had before it was erased. */
+  lastPlace: z.optional(storedCount),
+  lastBy: z.optional(storedTime),
 }));
 
 const ledger = storedObject(() => ({
@@ -263,9 +229,7 @@ const ledger = storedObject(() => ({
 
 export type Claim = z.infer<typeof claim>;
 export type Failure = z.infer<typeof failure>;
-export type DayChanges = z.infer<typeof changes>;
 export type DayHistory = z.infer<typeof history>;
-export type Lifecycle = z.infer<typeof lifecycle>;
 export type Committed = z.infer<typeof published>;
 /** The facts of a version that follow from its content alone, however it was read. */
 export type VersionContent = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
@@ -431,38 +395,29 @@ export function eraseDays(ledger: Ledger, days: readonly string[], at: string, j
   const erased = days.filter((day) => ledger.days[day]?.erasedAt === undefined);
   const taken = erased.find((day) => !isSameClaim(ledger.days[day]?.claim, judged.days[day]?.claim));
   if (taken !== undefined) throw claimLost(taken);
-  const tombstones = erased.map((day) => [day, { erasedAt: at }] as const);
+  const tombstones = erased.map((day) => [day, { erasedAt: at, ...lastChangeOf(ledger.days[day]) }] as const);
   return erased.length === 0
     ? ledger
     : { ...ledger, days: { ...ledger.days, ...Object.fromEntries(tombstones) } };
 }
 
-/**
- * @param leftClose when the close was made that lost the day; `undefined`: no close did
- */
-export function withoutTombstones(
-  ledger: Ledger,
-  isWanted: (day: string) => boolean,
-  leftClose: (day: string) => string | undefined,
-): Ledger {
+function lastChangeOf({
+  committed,
+  lastPlace,
+  lastBy,
+}: DayEntry = {}): Pick<DayEntry, 'lastPlace' | 'lastBy'> {
+  const { place = lastPlace, lastBy: changedBy, by } = committed?.history ?? {};
+  const last = changedBy ?? by ?? lastBy;
+  return { ...(place !== undefined && { lastPlace: place }), ...(last !== undefined && { lastBy: last }) };
+}
+
+export function withoutTombstones(ledger: Ledger, isWanted: (day: string) => boolean): Ledger {
   const isKept = (day: string, entry: DayEntry) => entry.erasedAt === undefined || !isWanted(day);
   if (Object.entries(ledger.days).every(([day, entry]) => isKept(day, entry))) return ledger;
   const days = Object.entries(ledger.days).flatMap(([day, entry]): [string, DayEntry][] => {
     if (isKept(day, entry)) return [[day, entry]];
-    const left = leftClose(day);
-    return left === undefined ? [] : [[day, { leftClose: left }]];
-  });
-  return { ...ledger, days: Object.fromEntries(days) };
-}
-
-/** Lets the month's days take part in comparisons with its close of this time, which has their versions of then. */
-export function joinClose(ledger: Ledger, closedAt: string): Ledger {
-  const isOfOther = ({ leftClose = closedAt }: DayEntry) => leftClose !== closedAt;
-  if (!Object.values(ledger.days).some(isOfOther)) return ledger;
-  const days = Object.entries(ledger.days).map(([day, entry]): [string, DayEntry] => {
-    if (!isOfOther(entry)) return [day, entry];
-    const { leftClose: _other, ...rest } = entry;
-    return [day, rest];
+    const last = lastChangeOf(entry);
+    return last.lastPlace === undefined ? [] : [[day, last]];
   });
   return { ...ledger, days: Object.fromEntries(days) };
 }
@@ -542,13 +497,11 @@ function replaceCommitted(
 ): Required<Pick<DayEntry, 'committed' | 'superseded'>> {
   const isSame = before?.snapshot === next.snapshot;
   const committedAt = (isSame ? before.committedAt : undefined) ?? now;
-  // If only the object in the lifecycle table is replaced, the old object is kept as a version too.
-  if (isSame && (!before.lifecycle || hasSameObjects(before, next)))
-    return { committed: { ...next, committedAt }, superseded };
+  if (isSame) return { committed: { ...next, committedAt }, superseded };
   const replaced: Superseded | undefined = before && {
     snapshot: before.snapshot,
     at: null,
-    ...(before.lifecycle && { lifecycle: before.lifecycle.snapshot }),
+    ...(before.digest === next.digest && { isLost: true as const }),
     ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
   };
   const versions = replaced ? [...superseded, replaced] : superseded;
@@ -558,13 +511,12 @@ function replaceCommitted(
   };
 }
 
-export interface DayObjects {
-  snapshot: string;
-  lifecycle?: Pick<Lifecycle, 'snapshot'> | undefined;
-}
+/** What names the objects of a day in the catalog. */
+export type DayObjects = Pick<Committed, 'snapshot' | 'history'>;
 
+/** A rollback may bring a snapshot back, but at another place of the day's chain of changes. */
 export function hasSameObjects(one: DayObjects, other: DayObjects): boolean {
-  return one.snapshot === other.snapshot && one.lifecycle?.snapshot === other.lifecycle?.snapshot;
+  return one.snapshot === other.snapshot && one.history?.place === other.history?.place;
 }
 
 function endedBy(versions: readonly Superseded[], now: string): Superseded[] {
@@ -634,16 +586,6 @@ export function changeEvent(
   if (!events || !event || event === next) return ledger;
   const pending = events.pending.flatMap((each) => (each === event ? (next ?? []) : each));
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, events: { ...events, pending } }));
-}
-
-/**
- * Names an object with the same changes because the former object is lost.
- * @returns the same ledger if it names another object by now
- */
-export function restoreChanges(ledger: Ledger, day: string, lost: string, restored: DayChanges): Ledger {
-  return withCommitted(ledger, day, (committed) =>
-    committed.changes?.snapshot === lost ? { ...committed, changes: restored } : committed,
-  );
 }
 
 export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {

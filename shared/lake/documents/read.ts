@@ -17,7 +17,7 @@ import { type NewColumns, type StoredSchema, newColumnsOf, parseStoredSchema } f
 import { oneClock } from './stored-time.ts';
 import {
   LEDGERS_PREFIX,
-  changesKey,
+  beforeTable,
   reportStateKey,
   ledgerKey,
   parseReportStateKey,
@@ -249,23 +249,20 @@ export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string
   return versionKey(report.table, brand, day, snapshot);
 }
 
-/** By table of the report (`dayTables`): the id of a committed day's object. */
+/** By table of the report, in the order in which they are published: the id of a committed day's object. */
 export function snapshotsByTable(
-  { table, lifecycle }: Pick<ReportDefinition, 'table' | 'lifecycle'>,
-  objects: DayObjects,
+  { table }: Pick<ReportDefinition, 'table'>,
+  { snapshot, history }: DayObjects,
 ): [table: string, snapshot: string][] {
-  const own: [string, string] = [table, objects.snapshot];
-  return lifecycle && objects.lifecycle ? [own, [lifecycle.table, objects.lifecycle.snapshot]] : [own];
+  const { object } = history ?? {};
+  return [
+    ...(object ? [[beforeTable(table), object.snapshot] satisfies [string, string]] : []),
+    [table, snapshot],
+  ];
 }
 
 export function committedSnapshotKey({ committed, ...day }: CommittedDay): string {
   return snapshotKeyOf(day, committed.snapshot);
-}
-
-/** The key of the object that has the changes of a committed day; `undefined` if the day never changed. */
-export function committedChangesKey({ brand, report, day, committed }: CommittedDay): string | undefined {
-  const { changes } = committed;
-  return changes && changesKey(brand, report.name, day, changes.snapshot);
 }
 
 async function readDocument<T>(

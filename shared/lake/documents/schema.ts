@@ -48,6 +48,8 @@ const schema = storedObject(() => ({
   ),
   /** By discovered column: the day in whose records it was first seen, and when that day was read. Never changed. */
   firstSeen: z.optional(z.record(z.string(), firstSeen)),
+  /** The names of the keys by which days pair records (`key` in `coverage`). The list only grows. */
+  keys: z.optional(z.array(z.string())),
   recentWrites: z.array(z.string()),
 }));
 
@@ -56,6 +58,12 @@ export interface StoredSchema extends TableSchema, HasRecentWrites {
   version: 1;
   table: string;
   firstSeen?: Readonly<Record<string, z.infer<typeof firstSeen>>> | undefined;
+  keys?: readonly string[] | undefined;
+}
+
+/** A number that grows whenever views over the table have to be made anew. */
+export function sizeOfSchema({ columns, keys = [] }: Pick<StoredSchema, 'columns' | 'keys'>): number {
+  return columns.length + keys.length;
 }
 
 /** By day: the columns that were first seen in its records, and when. */

@@ -1,7 +1,5 @@
 /** Loads the reader and writer of Parquet with the first file: a run sends its first request without them. */
 export const loadParquet = () => import('./parquet.ts');
 
-/** Loads the comparison of two files with the first day that has changed. */
-export const loadDiff = () => import('./diff.ts');
 export const loadRetyped = () => import('./retyped.ts');
 export const loadCodedFile = () => import('./coded-columns.ts');

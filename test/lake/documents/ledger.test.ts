@@ -171,7 +171,8 @@ describe('a commit', () => {
       committed: { ...next, committedAt: NOW },
       superseded: [
         { snapshot: 's0', at: claim.at },
-        { snapshot: 's1', at: null, ...whole },
+        // Only a damaged version is replaced by equal content.
+        { snapshot: 's1', at: null, ...whole, isLost: true },
       ],
       continuation: 'q2',
     });
@@ -207,7 +208,9 @@ describe('a commit', () => {
     ['a version of a ledger that was made from snapshots', { state: 'unconfirmed', timeZone: undefined }, {}],
   ])('records whether a replaced version is whole, and its zone: %s', (_name, change, known) => {
     const before: DayEntry = { committed: { ...published, ...change }, claim };
-    const { superseded } = entryOf(commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2' })));
+    const { superseded } = entryOf(
+      commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2', digest: '4:ab' })),
+    );
     expect(superseded).toEqual([{ snapshot: 's1', at: null, ...known }]);
   });
 
@@ -354,7 +357,7 @@ describe('a version that is committed without a reading', () => {
       },
       superseded: [
         { snapshot: 's0', at: NOW },
-        { snapshot: 's1', at: null, ...whole },
+        { snapshot: 's1', at: null, ...whole, isLost: true },
       ],
     });
   });
@@ -470,33 +473,6 @@ describe('versions whose time is over', () => {
   });
 });
 
-describe('the lifecycle object of a version', () => {
-  const lifecycle = { snapshot: 'l1', rows: 1, bytes: 1, digest: 'd', basis: 'b' };
-  const first = { ...published, published: true, lifecycle };
-  const held: DayEntry = { committed: first, claim };
-
-  it.each<[string, Committed, { snapshot: string; lifecycle: string }[]]>([
-    ['ends with the version', { ...first, snapshot: 's2' }, [{ snapshot: 's1', lifecycle: 'l1' }]],
-    [
-      'ends when it is rebuilt, so that queries of its time find it',
-      { ...first, lifecycle: { ...lifecycle, snapshot: 'l2' } },
-      [{ snapshot: 's1', lifecycle: 'l1' }],
-    ],
-    ['stays after an equal reading', first, []],
-  ])('of a day %s', (_name, next, superseded) => {
-    const { superseded: kept = [] } = entryOf(commitDay(ledgerOf(held), DAY, commitOf(next)));
-    expect(kept.map(({ snapshot, lifecycle: of }) => ({ snapshot, lifecycle: of }))).toEqual(superseded);
-  });
-
-  it('is published with its version, not before', () => {
-    const other = { ...lifecycle, snapshot: 'l2' };
-    const pending = ledgerOf({ committed: { ...first, published: false, lifecycle: other } });
-    expect(recordPublished(pending, DAY, first, NOW_MS)).toBe(pending);
-    const now = recordPublished(pending, DAY, { snapshot: 's1', lifecycle: other }, NOW_MS);
-    expect(entryOf(now).committed?.published).toBe(true);
-  });
-});
-
 describe('a publication', () => {
   it('is recorded for the current snapshot', () => {
     expect(
@@ -510,7 +486,7 @@ describe('a publication', () => {
         commitDay(
           claimDay(ledger, DAY, entryOf(ledger).claim, claim),
           DAY,
-          commitOf({ snapshot: `s${day}`, published: false }, NOW_MS + day * DAY_MS),
+          commitOf({ snapshot: `s${day}`, digest: `${day}:ab`, published: false }, NOW_MS + day * DAY_MS),
         ),
       ledgerOf({ committed: { ...published, snapshot: 's0' }, claim }),
     );
@@ -814,19 +790,16 @@ describe('a stored ledger', () => {
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(place);
   });
 
-  const changes = { snapshot: 'c1', bytes: 1, rows: 1, at: NOW, times: 1 };
+  const object = { bytes: 1, rows: 1 };
+  const known = { by: NOW, place: 1 };
 
   /** Every field that becomes part of a key. */
   describe.each<[string, (id: string) => object]>([
     ['committed.snapshot', (id) => ({ committed: { ...published, snapshot: id } })],
     ['committed.attempt', (id) => ({ committed: { ...published, attempt: id } })],
     [
-      'committed.changes.snapshot',
-      (id) => ({ committed: { ...published, changes: { ...changes, snapshot: id } } }),
-    ],
-    [
-      'committed.changes.unread.0',
-      (id) => ({ committed: { ...published, changes: { ...changes, unread: [id] } } }),
+      'committed.history.object.snapshot',
+      (id) => ({ committed: { ...published, history: { ...known, object: { ...object, snapshot: id } } } }),
     ],
     ['claim.attempt', (id) => ({ claim: { ...claim, attempt: id } })],
     ['superseded.0.snapshot', (id) => ({ superseded: [{ snapshot: id, at: NOW }] })],

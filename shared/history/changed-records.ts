@@ -1,0 +1,158 @@
+/*
+ * Compares two versions of a day by the key of its chain of changes. Rows are compared by the hashes that the digest counts,
+ * so that the values of all rows are never in memory (I12). All records of one key are a group: if one of them differs, the
+ * change has every record that the group had before. Records without a key are compared one by one.
+ */
+import type { Column } from '../column-types.ts';
+import type { CodedFile } from '../lake/table/coded-columns.ts';
+import { RowHashes, columnHashes, counts } from '../lake/table/digest.ts';
+import { HashIndex, areEqual, unpairedRows } from '../lake/table/hash-index.ts';
+import { LANES, type Lanes } from '../records/murmur.ts';
+import { type RecordKey, isKeyless, keyHashes } from './record-key.ts';
+
+/** What a change has of a row; `NEW_KEY`: only the key of a new group. */
+export const [NOTHING, ALTERED, REMOVED, ADDED, NEW_KEY] = [0, 1, 2, 3, 4] as const;
+
+/** A version, and the hash of each of its rows. */
+export interface ComparedVersion {
+  file: CodedFile;
+  hashes: Lanes;
+}
+
+export interface ChangedRecords {
+  /** By row of the version before: NOTHING, ALTERED or REMOVED. */
+  before: Uint8Array;
+  /** By row of the new version: NOTHING, ADDED for a record without a key, or NEW_KEY for the first record of a new group. */
+  after: Uint8Array;
+  /** How many records differ; of a group, as many as possible count as altered. */
+  added: number;
+  removed: number;
+  altered: number;
+  /** Groups with one record before and one after, which differ: their rows in both versions. */
+  pairs: () => Generator<readonly [before: number, after: number], void, undefined>;
+}
+
+/**
+ * @param keyless the hashes by which records without a key are compared, if these are others
+ * @returns `undefined` if the records are equal
+ */
+export async function changedRecords(
+  before: ComparedVersion,
+  after: ComparedVersion,
+  key: RecordKey,
+  keyless?: { before: Lanes; after: Lanes },
+): Promise<ChangedRecords | undefined> {
+  const unpaired = unpairedRows(before.hashes, after.hashes);
+  const ofKeyless = keyless ? unpairedRows(keyless.before, keyless.after) : unpaired;
+  if (![unpaired.before, unpaired.after, ofKeyless.before, ofKeyless.after].some((rows) => rows.includes(1)))
+    return undefined;
+  const keys = { before: await keyHashes(before.file, key), after: await keyHashes(after.file, key) };
+  const groups = groupsOf(keys);
+  const [lost, gained] = [new Int32Array(groups.count), new Int32Array(groups.count)];
+  const sizeAfter = new Int32Array(groups.count);
+  const changed: ChangedRecords = {
+    ...{ before: new Uint8Array(before.file.rows), after: new Uint8Array(after.file.rows) },
+    ...{ added: 0, removed: 0, altered: 0, pairs: () => pairsOf(keys, groups, changed.before) },
+  };
+  for (let row = 0; row < after.file.rows; row += 1) {
+    if (isKeyless(keys.after, row)) {
+      if (ofKeyless.after[row] === 0) continue;
+      changed.after[row] = ADDED;
+      changed.added += 1;
+      continue;
+    }
+    const group = groups.ofAfter(row);
+    sizeAfter[group] = (sizeAfter[group] ?? 0) + 1;
+    if (group >= before.file.rows && sizeAfter[group] === 1) changed.after[row] = NEW_KEY;
+    if (group >= before.file.rows || unpaired.after[row] === 1) gained[group] = (gained[group] ?? 0) + 1;
+  }
+  for (let row = 0; row < before.file.rows; row += 1)
+    if (unpaired.before[row] === 1 && !isKeyless(keys.before, row)) {
+      const group = groups.ofBefore(row);
+      lost[group] = (lost[group] ?? 0) + 1;
+    }
+  for (let row = 0; row < before.file.rows; row += 1) {
+    if (isKeyless(keys.before, row)) {
+      if (ofKeyless.before[row] === 0) continue;
+      changed.before[row] = REMOVED;
+      changed.removed += 1;
+      continue;
+    }
+    const group = groups.ofBefore(row);
+    if ((lost[group] ?? 0) + (gained[group] ?? 0) === 0) continue;
+    changed.before[row] = sizeAfter[group] === 0 ? REMOVED : ALTERED;
+  }
+  for (let group = 0; group < groups.count; group += 1) {
+    const [gone, come] = [lost[group] ?? 0, gained[group] ?? 0];
+    const altered = Math.min(gone, come);
+    changed.altered += altered;
+    changed.removed += gone - altered;
+    changed.added += come - altered;
+  }
+  const isEqual = changed.added + changed.removed + changed.altered === 0;
+  return isEqual ? undefined : changed;
+}
+
+interface Groups {
+  count: number;
+  ofBefore: (row: number) => number;
+  /** Not below the number of rows before, if the version before has no record of the group. */
+  ofAfter: (row: number) => number;
+}
+
+function groupsOf(keys: { before: Lanes; after: Lanes }): Groups {
+  const [before, after] = [new HashIndex(keys.before), new HashIndex(keys.after)];
+  const rows = before.firstOf.length;
+  return {
+    count: rows + after.firstOf.length,
+    ofBefore: (row) => before.firstOf[row] ?? row,
+    ofAfter: (row) => before.find(keys.after, row) ?? rows + (after.firstOf[row] ?? row),
+  };
+}
+
+function* pairsOf(
+  keys: { before: Lanes; after: Lanes },
+  groups: Groups,
+  what: Uint8Array,
+): Generator<readonly [before: number, after: number], void, undefined> {
+  const several = -1;
+  const rowOf = new Int32Array(groups.count);
+  for (let row = 0; row < what.length; row += 1)
+    if (what[row] === ALTERED) {
+      const group = groups.ofBefore(row);
+      rowOf[group] = rowOf[group] === 0 ? row + 1 : several;
+    }
+  const afterOf = new Int32Array(groups.count);
+  for (let row = 0; row * LANES < keys.after.length; row += 1) {
+    const group = groups.ofAfter(row);
+    if ((rowOf[group] ?? 0) > 0) afterOf[group] = afterOf[group] === 0 ? row + 1 : several;
+  }
+  for (const [group, row] of rowOf.entries()) {
+    const other = afterOf[group] ?? 0;
+    if (row > 0 && other > 0) yield [row - 1, other - 1];
+  }
+}
+
+/** The column that differs in most of the changed records; `undefined` if no record can be compared. */
+export async function mostChangedColumn(
+  before: CodedFile,
+  after: CodedFile,
+  { pairs }: ChangedRecords,
+): Promise<Column | undefined> {
+  const compared = [...pairs()];
+  const columns = new Map([...before.columns, ...after.columns].map((column) => [column.name, column]));
+  let most: { column: Column; records: number } | undefined;
+  for (const column of columns.values()) {
+    if (!counts(column.name)) continue;
+    const [one, other] = [await hashesOf(before, column.name), await hashesOf(after, column.name)];
+    const records = compared.filter(([a, b]) => !areEqual(one, a, other, b)).length;
+    if (records > (most?.records ?? 0)) most = { column, records };
+  }
+  return most?.column;
+}
+
+async function hashesOf(file: CodedFile, name: string): Promise<Lanes> {
+  const hashes = new RowHashes();
+  for await (const { rows, columns } of file.groups([name])) hashes.append(columnHashes(rows, columns));
+  return hashes.all();
+}

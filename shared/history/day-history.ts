@@ -1,0 +1,307 @@
+/*
+ * What is known of a day since it was first closed, after its version is replaced. A change is written before the commit, and
+ * the commit itself names it in the ledger: a change exists exactly if the version that it led to exists (I4).
+ */
+import type { BrandReport } from '../context/context.ts';
+import { addDays, endOfDay } from '../days.ts';
+import { rolesOf } from '../lake/documents/brand-settings.ts';
+import { type Committed, type DayEntry, type DayHistory, isWhole } from '../lake/documents/ledger.ts';
+import { beforeTable, versionKey } from '../lake/paths.ts';
+import type { CodedFile } from '../lake/table/coded-columns.ts';
+import { RowHashes } from '../lake/table/digest.ts';
+import { loadCodedFile, loadRetyped } from '../lake/table/load-parquet.ts';
+import { type ReadableFile, damageOf, fileIn } from '../lake/table/readable-file.ts';
+import type { ReportSettings } from '../settings/settings.ts';
+import { beforeShape } from './before-table.ts';
+import {
+  type ChangedRecords,
+  type ComparedVersion,
+  changedRecords,
+  mostChangedColumn,
+} from './changed-records.ts';
+import { NO_KEY, chosenKey, keyOfName } from './record-key.ts';
+import { type ChangeCause, writeChange } from './write-change.ts';
+
+export type HistoryContext = Pick<
+  BrandReport,
+  'brand' | 'report' | 'lake' | 'schema' | 'stored' | 'clock' | 'newId' | 'log'
+> & { settings?: Pick<ReportSettings, 'key' | 'fields'> };
+
+export interface Replaced {
+  before: Committed | undefined;
+  after: Omit<Committed, 'history'>;
+  cause: ChangeCause;
+  /** When the reading ended, by the service's time; missing: now. */
+  endedMs?: number | undefined;
+  /** The hashes of the new version's rows, if they are known; otherwise it is read. */
+  hashes?: RowHashes | undefined;
+}
+
+/** The changes of a day may have this many times the bytes of its version. */
+const MOST_TIMES = 8;
+const LEAST_BOUND_BYTES = 2 ** 20;
+
+/**
+ * @param entry what was known of the day
+ * @returns `undefined` as long as the day has not been closed
+ * @throws BrandReportsError if the store cannot be read or written now
+ */
+export async function historyAfter(
+  ctx: HistoryContext,
+  day: string,
+  entry: Pick<DayEntry, 'lastPlace' | 'lastBy'>,
+  replaced: Replaced,
+): Promise<DayHistory | undefined> {
+  const { before, after } = replaced;
+  const known = before?.history;
+  // If a day whose ledger was made from snapshots is not over, its new version shows only that the day has grown.
+  const isNew = !known || (known.place === 0 && !isWhole(before));
+  if (isNew && after.state === 'open') return undefined;
+  const byMs = timeOf(ctx, replaced, known?.lastBy ?? known?.by ?? entry.lastBy);
+  if (!known) return begun(ctx, day, entry, replaced, new Date(byMs).toISOString());
+  if (!before || before.snapshot === after.snapshot) return known;
+  const by = new Date(byMs);
+  if (before.digest !== after.digest) return changed(ctx, day, { ...replaced, before, known, by });
+  if (await areChangesIntact(ctx, day, before)) return known;
+  const next = { ...known, place: known.place + 1, lastBy: by.toISOString() };
+  return anew(ctx, day, next, 'the object of its changes is lost');
+}
+
+/** It grows along the chain, even if a clock is behind. */
+function timeOf({ clock }: HistoryContext, { after, endedMs }: Replaced, last: string | undefined): number {
+  const lastMs = last === undefined ? Number.NEGATIVE_INFINITY : Date.parse(last) + 1;
+  return Math.max(endedMs ?? clock.now().getTime(), Date.parse(after.readFrom), lastMs);
+}
+
+async function begun(
+  ctx: HistoryContext,
+  day: string,
+  { lastPlace }: Pick<DayEntry, 'lastPlace'>,
+  { after }: Replaced,
+  by: string,
+): Promise<DayHistory> {
+  const { readFrom, timeZone, rows } = after;
+  const key = rows === 0 ? undefined : await keyOrDamage(ctx, day, after);
+  // After an erasure, places go on counting: a close may name an earlier place of the day.
+  const place = lastPlace === undefined ? 0 : lastPlace + 1;
+  return {
+    ...{ after: readFrom, by, place },
+    ...(timeZone !== undefined && { timeZone }),
+    ...(key !== undefined && { key }),
+    ...(lastPlace !== undefined && { lastBy: by, anewPlace: place, anewBy: by }),
+  };
+}
+
+async function keyOrDamage(ctx: HistoryContext, day: string, version: Version): Promise<string | undefined> {
+  const { openCodedFile } = await loadCodedFile();
+  try {
+    return await keyOf(ctx, await openCodedFile(fileOf(ctx, day, version)), version);
+  } catch (thrown) {
+    damageOf(thrown);
+    return undefined;
+  }
+}
+
+type Version = Pick<Committed, 'snapshot' | 'bytes' | 'values'>;
+
+/** The name of the key by which the chain of a day is compared from now on; the table's schema has it first. */
+async function keyOf(ctx: HistoryContext, file: CodedFile, { values }: Version): Promise<string> {
+  const { report, settings, stored, brand, schema } = ctx;
+  const { columns, keys = [] } = await schema.cached();
+  const fields = settings?.fields ?? rolesOf(await stored.of(brand), report).fields;
+  const key = await chosenKey(file, {
+    report,
+    settings,
+    columns,
+    fields,
+    keyIsNone: values?.keyIsNone ?? false,
+  });
+  if (key !== NO_KEY && !keys.includes(key))
+    await schema.update((current) =>
+      current.keys?.includes(key) ? current : { ...current, keys: [...(current.keys ?? []), key] },
+    );
+  return key;
+}
+
+interface Change extends Replaced {
+  before: Committed;
+  known: DayHistory;
+  by: Date;
+}
+
+async function changed(ctx: HistoryContext, day: string, change: Change): Promise<DayHistory> {
+  const { known, before, by } = change;
+  const last = { at: by.toISOString(), rowsBefore: before.rows };
+  const next = { ...known, place: known.place + 1, lastBy: last.at };
+  // Memory may be short for a moment, and history that was begun anew does not come back.
+  for (let tries = 1; ; tries += 1)
+    try {
+      const compared = await comparedVersions(ctx, day, change);
+      if (!compared) return known;
+      const { key, records } = compared;
+      const { added, removed, altered } = records;
+      const counted = { ...next, key, last: { ...last, added, removed, altered } };
+      const object = await writtenChanges(ctx, day, change, compared);
+      if (object) return { ...counted, object };
+      const column = await mostChangedColumn(compared.before.file, compared.after.file, records);
+      const field = column?.field ?? column?.name;
+      return anew(ctx, day, counted, 'its changes take more than eight times the bytes of the day', field);
+    } catch (thrown) {
+      const damage = damageOf(thrown);
+      if (tries > 1) return anew(ctx, day, { ...next, last }, damage);
+    }
+}
+
+function anew(
+  { log }: HistoryContext,
+  day: string,
+  { object: _object, anewField: _field, ...history }: DayHistory,
+  why: string,
+  field?: string,
+): DayHistory {
+  const named = field === undefined ? '' : `; the field ${JSON.stringify(field)} differs in most records`;
+  const message = `what ${day} was before ${history.lastBy} is no longer known: ${why}${named}`;
+  log({ event: 'history_anew', day, message });
+  return {
+    ...history,
+    ...{ anewPlace: history.place, anewWhy: why },
+    ...(history.lastBy !== undefined && { anewBy: history.lastBy }),
+    ...(field !== undefined && { anewField: field }),
+  };
+}
+
+interface Compared {
+  before: ComparedVersion;
+  after: ComparedVersion;
+  key: string;
+  records: ChangedRecords;
+}
+
+/** @returns `undefined` if the records are equal @throws if a version is missing or damaged */
+async function comparedVersions(
+  ctx: HistoryContext,
+  day: string,
+  change: Change,
+): Promise<Compared | undefined> {
+  const { before, after, known, hashes } = change;
+  const { digestOf, openCodedFile } = await loadCodedFile();
+  const [old, now] = [fileOf(ctx, day, before), fileOf(ctx, day, after)];
+  const [oldFile, newFile] = [await openCodedFile(old), await openCodedFile(now)];
+  const oldHashes = new RowHashes();
+  if ((await digestOf(oldFile, oldHashes)) !== before.digest)
+    throw new Error(`the digest of version ${before.snapshot} differs from the committed digest`);
+  const newHashes = hashes ?? new RowHashes();
+  if (!hashes) await digestOf(newFile, newHashes);
+  const name =
+    known.key ?? (await keyOf(ctx, before.rows > 0 ? oldFile : newFile, before.rows > 0 ? before : after));
+  const { columns } = await ctx.schema.cached();
+  const key = keyOfName(columns, name);
+  const asRows = { before: oldHashes.all(), after: newHashes.all() };
+  const { retypedFields, recordHashes } = await loadRetyped();
+  const retyped = retypedFields(columns, before.values?.filled, after.values?.filled);
+  const compare = async () => {
+    const [one, other] = [
+      { file: oldFile, hashes: asRows.before },
+      { file: newFile, hashes: asRows.after },
+    ];
+    if (retyped.size === 0)
+      return { before: one, after: other, records: await changedRecords(one, other, key) };
+    const asRecords = {
+      before: { file: oldFile, hashes: (await recordHashes(old, columns, retyped)).all() },
+      after: { file: newFile, hashes: (await recordHashes(now, columns, retyped)).all() },
+    };
+    // An earlier change may have added a record without a key, and its row there has the columns of then.
+    const keyless = known.object ? asRows : undefined;
+    return {
+      ...asRecords,
+      records: await changedRecords(asRecords.before, asRecords.after, key, keyless),
+    };
+  };
+  const { records, ...versions } = await compare();
+  return records && { ...versions, records, key: name };
+}
+
+/** @returns `undefined` if the changes take too many bytes */
+async function writtenChanges(
+  ctx: HistoryContext,
+  day: string,
+  { before, after, known, cause, by }: Change,
+  compared: Compared,
+): Promise<DayHistory['object']> {
+  const { brand, report, lake, newId } = ctx;
+  const bound = Math.max(LEAST_BOUND_BYTES, MOST_TIMES * Math.max(before.bytes, after.bytes));
+  const { object } = known;
+  if (object && object.bytes > bound) return undefined;
+  const { columns } = await ctx.schema.cached();
+  const id = newId();
+  const table = beforeTable(report.table);
+  const earlier = object && (await earlierChanges(ctx, day, object));
+  const output = lake.store.create(versionKey(table, brand, day, id));
+  const written = await writeChange(output, beforeShape(report, columns).columns, {
+    earlier,
+    ...{ before: compared.before.file, after: compared.after.file, changed: compared.records },
+    key: keyOfName(columns, compared.key),
+    facts: {
+      ...{ _place: BigInt(known.place + 1), _cause: cause, _by: by, _after: new Date(before.readFrom) },
+      ...{ _version: after.snapshot, _previous: before.snapshot },
+    },
+  });
+  return written.bytes > bound ? undefined : { snapshot: id, ...written };
+}
+
+/** @throws if the object is missing or has another number of rows */
+async function earlierChanges(
+  ctx: HistoryContext,
+  day: string,
+  { snapshot, bytes, rows }: NonNullable<DayHistory['object']>,
+): Promise<ReadableFile> {
+  const key = versionKey(beforeTable(ctx.report.table), ctx.brand, day, snapshot);
+  const file = fileIn(ctx.lake.store, { key, bytes });
+  const { openCodedFile } = await loadCodedFile();
+  const found = (await openCodedFile(file)).rows;
+  if (found !== rows) throw new Error(`${key} has ${found} rows, but the ledger has ${rows}`);
+  return file;
+}
+
+function fileOf(
+  { lake, report, brand }: HistoryContext,
+  day: string,
+  { snapshot, bytes }: Version,
+): ReadableFile {
+  return fileIn(lake.store, { key: versionKey(report.table, brand, day, snapshot), bytes });
+}
+
+/** Whether the object of a day's changes can be read, and has the rows of the ledger. @throws if the store fails */
+export async function areChangesIntact(
+  ctx: HistoryContext,
+  day: string,
+  { history }: Pick<Committed, 'history'>,
+): Promise<boolean> {
+  if (!history?.object) return true;
+  const { digestOf, openCodedFile } = await loadCodedFile();
+  try {
+    const file = await openCodedFile(await earlierChanges(ctx, day, history.object));
+    await digestOf(file);
+    return true;
+  } catch (thrown) {
+    damageOf(thrown);
+    return false;
+  }
+}
+
+/** Call it after a change is committed. */
+export function logChange(
+  { log }: Pick<HistoryContext, 'log'>,
+  day: string,
+  rows: number,
+  { last }: DayHistory,
+): void {
+  if (!last) return;
+  const { rowsBefore, added, removed, altered } = last;
+  log({ event: 'day_changed', day, rowsBefore, rows, added, removed, altered });
+}
+
+/** The ends of these ages of a day, in days after its end, in the zone of its first close; `null` without a zone. */
+export function endOfAge(day: string, { timeZone }: DayHistory, age: number): Date | null {
+  return timeZone === undefined ? null : new Date(endOfDay(addDays(day, age), timeZone));
+}

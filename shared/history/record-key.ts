@@ -1,0 +1,184 @@
+/*
+ * The key of a day's records: the columns, or the paths in the JSON of columns, whose values identify a record. A text names
+ * the key in ledgers and in `coverage`, e.g. `order_no|order_id,sku`, and views compute the same key texts in SQL.
+ */
+import { type Column, typeSpec } from '../column-types.ts';
+import type { CodedFile } from '../lake/table/coded-columns.ts';
+import type { CodedColumn } from '../lake/table/coded-rows.ts';
+import { combined, countOf, readerOf } from '../lake/table/column-facts.ts';
+import { RowHashes, columnHashes } from '../lake/table/digest.ts';
+import { HashIndex } from '../lake/table/hash-index.ts';
+import { isNullText, textsOf } from '../lake/table/texts.ts';
+import { comparableKeys } from '../planning/primary-key.ts';
+import { LANES, type Lanes } from '../records/murmur.ts';
+import { fieldsOfKey } from '../records/record-list.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
+import { type RoleColumn, type RoleFields, jsonAt, placesOf, placesOfRole, textOf } from '../roles/index.ts';
+import type { ReportSettings } from '../settings/settings.ts';
+
+/** A part of a key: its value is the first that is not empty at these places. */
+type KeyPart = readonly RoleColumn[];
+export type RecordKey = readonly KeyPart[];
+
+/** The name of a chain in which no record has a key. */
+export const NO_KEY = '';
+const [BETWEEN_PARTS, BETWEEN_PLACES, BETWEEN_TEXTS] = [',', '|', '\u001f'];
+
+export function keyName(key: RecordKey): string {
+  return key
+    .map((places) => places.map(({ column, path }) => [column.name, ...path].join('.')).join(BETWEEN_PLACES))
+    .join(BETWEEN_PARTS);
+}
+
+/** The key of this name. Columns are never removed from a table (I7), so the key of a chain is always found. */
+export function keyOfName(columns: readonly Column[], name: string): RecordKey {
+  if (name === NO_KEY) return [];
+  return name.split(BETWEEN_PARTS).map((part) =>
+    part.split(BETWEEN_PLACES).flatMap((place) => {
+      const [of = '', ...path] = place.split('.');
+      const column = columns.find((each) => each.name === of);
+      return column ? [{ column, path }] : [];
+    }),
+  );
+}
+
+export interface KeyRules {
+  report: Pick<ReportDefinition, 'primaryKey' | 'likelyKeys'>;
+  settings?: Pick<ReportSettings, 'key'> | undefined;
+  columns: readonly Column[];
+  /** The setting `fields`. */
+  fields: RoleFields;
+  keyIsNone: boolean;
+}
+
+/**
+ * Chooses the key of a day's chain of changes by its first version with records: the first key that is unique in it and that
+ * every record has; without such a key the first that every record has, or else the first that some record has.
+ */
+export async function chosenKey(file: CodedFile, rules: KeyRules): Promise<string> {
+  let best = { name: NO_KEY, rank: 0 };
+  for (const key of possibleKeys(rules)) {
+    const rank = rankOf(await keyHashes(file, key));
+    if (rank > best.rank) best = { name: keyName(key), rank };
+    if (rank === UNIQUE) break;
+  }
+  return best.name;
+}
+
+const [SOME, ALL, UNIQUE] = [1, 2, 3];
+
+function rankOf(keys: Lanes): number {
+  const rows = keys.length / LANES;
+  let without = 0;
+  for (let row = 0; row < rows; row += 1) if (isKeyless(keys, row)) without += 1;
+  if (without > 0) return without < rows ? SOME : 0;
+  return new HashIndex(keys).firstOf.every((first, row) => first === row) ? UNIQUE : ALL;
+}
+
+function possibleKeys({ report, settings, columns, fields, keyIsNone }: KeyRules): RecordKey[] {
+  const named = comparableKeys({ report, settings }, keyIsNone).map((key) =>
+    fieldsOfKey(key).map((field) => placesOf(columns, [field])),
+  );
+  const [order, product] = [
+    placesOfRole('order_id', columns, fields),
+    placesOfRole('product', columns, fields),
+  ];
+  const isPart = (part: KeyPart) => part.length > 0 && part.every(isPlace);
+  return [...named, [order, product], [order]].filter((key) => key.every(isPart));
+}
+
+/** A floating point number has another text in every engine, and a name with these signs could not be read back. */
+function isPlace({ column, path }: RoleColumn): boolean {
+  if (path.length > 0 && column.type !== 'string') return false;
+  return column.type !== 'double' && !path.some((name) => name === '' || /[,|"'\\]/.test(name));
+}
+
+/** The hash of each row's key; see `isKeyless`. */
+export async function keyHashes(file: CodedFile, key: RecordKey): Promise<Lanes> {
+  const hashes = new RowHashes();
+  for await (const { rows, columns } of file.groups(columnsOfKey(key))) {
+    const texts = keyColumn(rows, new Map(columns), key);
+    hashes.append(columnHashes(rows, texts ? [['_key', texts]] : []));
+  }
+  return hashes.all();
+}
+
+export function isKeyless(keys: Lanes, row: number): boolean {
+  for (let lane = 0; lane < LANES; lane += 1) if (keys[row * LANES + lane] !== 0) return false;
+  return true;
+}
+
+export function columnsOfKey(key: RecordKey): string[] {
+  return key.flat().map(({ column }) => column.name);
+}
+
+/** The key texts of rows; NULL if all parts are empty. `undefined`: no row has a key. */
+export function keyColumn(
+  rows: number,
+  columns: ReadonlyMap<string, CodedColumn>,
+  key: RecordKey,
+): CodedColumn | undefined {
+  const [only, ...others] = key.map((part) => partColumn(rows, columns, part));
+  if (others.length === 0) return only;
+  return derived(rows, [only, ...others], (texts) =>
+    texts.some((text) => text) ? texts.map((text) => text ?? '').join(BETWEEN_TEXTS) : undefined,
+  );
+}
+
+function partColumn(
+  rows: number,
+  columns: ReadonlyMap<string, CodedColumn>,
+  part: KeyPart,
+): CodedColumn | undefined {
+  const [only, ...others] = part.map((place) => placeColumn(columns, place));
+  if (others.length === 0) return only;
+  return derived(rows, [only, ...others], (texts) => texts.find((text) => text));
+}
+
+/** A text for each value; an empty text is NULL. */
+function placeColumn(
+  columns: ReadonlyMap<string, CodedColumn>,
+  { column, path }: RoleColumn,
+): CodedColumn | undefined {
+  const coded = columns.get(column.name);
+  if (!coded) return undefined;
+  if (path.length === 0 && 'texts' in coded && !hasEmpty(coded.texts)) return coded;
+  const read = readerOf({ ...coded, codes: Uint32Array.from({ length: countOf(coded) }, (_, code) => code) });
+  const texts = Array.from({ length: countOf(coded) }, (_, code) => {
+    const value = read(code);
+    if (value === undefined) return undefined;
+    if (value instanceof Date && column.type === 'timestamp') return String(value.getTime());
+    const [text] = typeSpec(column.type).texts(value);
+    return (path.length > 0 ? textAtPath(text, path) : text) || undefined;
+  });
+  return { codes: coded.codes, texts: textsOf(texts) };
+}
+
+/** A text, a number or a boolean, as SQL has it. */
+function textAtPath(text: string, path: readonly string[]): string | undefined {
+  const value = jsonAt(text, path);
+  return typeof value === 'boolean' ? String(value) : textOf(value);
+}
+
+function hasEmpty({ starts, ends }: { starts: Uint32Array; ends: Uint32Array }): boolean {
+  return starts.some((start, code) => start === ends[code] && !isNullText({ starts, ends }, code));
+}
+
+/** Texts that are computed once for all rows with the same texts in the other columns. */
+function derived(
+  rows: number,
+  columns: readonly (CodedColumn | undefined)[],
+  textOf: (texts: readonly (string | undefined)[]) => string | undefined,
+): CodedColumn {
+  const { codes, firstRows } = combined(rows, columns);
+  const read = columns.map((column) => (column ? readerOf(column) : () => undefined));
+  const texts = firstRows.map((row) =>
+    textOf(
+      read.map((textAtRow) => {
+        const text = textAtRow(row);
+        return typeof text === 'string' ? text : undefined;
+      }),
+    ),
+  );
+  return { codes, texts: textsOf([undefined, ...texts]) };
+}
