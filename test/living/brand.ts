@@ -147,42 +147,6 @@ function releasesOf(instantOf: (share: number) => number): Release[] {
   ];
 }
 
-/** Columns whose field appears, vanishes, is rare or changes its type in the life of the brand. */
-export const CHANGING_COLUMNS: ReadonlySet<string> = new Set([
-  'clicks.sub_id',
-  'clicks.device',
-  'clicks.consent',
-  'clicks.load_time',
-  'click_details.basket',
-  'click_details.score',
-  'orders.amount',
-  'orders.campaign',
-  'orders.commission',
-  'orders.coupon',
-  'orders.currency',
-  'orders.customer_group',
-  'orders.discount',
-  'orders.note',
-  'orders.refunds',
-  'transactions.fee',
-  'transactions.group_id',
-  'transactions.paid_on',
-  'transactions.quantity',
-  'transactions.transaction_type',
-  'attribution.dpv',
-  'attribution.new_to_brand',
-  'attribution.publisher_name',
-  'attribution.units',
-]);
-
-/** The columns among these that a whole life adds beyond doubt, after more than a week. */
-export const LASTING_CHANGES: readonly string[] = [
-  'orders.coupon',
-  'orders.currency',
-  'transactions.fee',
-  'transactions.group_id',
-];
-
 /** A number in hundredths, with both places: `12.50`. */
 function decimal(hundredths: number): Json {
   return rawNumber(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`);
