@@ -39,10 +39,6 @@ const eventSchema = z.object({
 });
 type LakeEventOnBus = z.infer<typeof eventSchema>;
 
-const documentSchema = z.looseObject({
-  Statement: z.array(z.looseObject({ Action: z.union([z.string(), z.array(z.string())]) })),
-});
-
 /** The contents of a database and a bucket, for the readers of `athena.ts`. */
 export interface Held {
   tables: Map<string, { table: JsonObject; version: number; partitions: Map<string, JsonObject> }>;
@@ -105,25 +101,11 @@ export async function startLocalAws(folder: string, judge: Judge) {
     return { arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`, received };
   }
 
-  /** Calls IAM or STS in AWS's Query protocol. @returns XML */
-  async function query(service: 'iam' | 'sts', Action: string, input: Record<string, string>) {
-    const Version = service === 'iam' ? '2010-05-08' : '2011-06-15';
+  /** Calls IAM in AWS's Query protocol. @returns XML */
+  async function query(Action: string, input: Record<string, string>) {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
-    const body = new URLSearchParams({ Action, Version, ...input }).toString();
-    return (await call(service, '/', form, body)).text;
-  }
-
-  async function policiesOf(RoleName: string): Promise<[name: string, document: string][]> {
-    const names = textsIn(await query('iam', 'ListRolePolicies', { RoleName }), 'member');
-    return Promise.all(
-      names.map(async (PolicyName) => {
-        const [document = ''] = textsIn(
-          await query('iam', 'GetRolePolicy', { RoleName, PolicyName }),
-          'PolicyDocument',
-        );
-        return [PolicyName, decodeURIComponent(document)];
-      }),
-    );
+    const body = new URLSearchParams({ Action, Version: '2010-05-08', ...input }).toString();
+    return (await call('iam', '/', form, body)).text;
   }
 
   return {
@@ -159,55 +141,18 @@ export async function startLocalAws(folder: string, judge: Judge) {
       clients.secrets.send(new DeleteSecretCommand({ SecretId, ForceDeleteWithoutRecovery: true })),
 
     createRole: (RoleName: string) =>
-      query('iam', 'CreateRole', {
+      query('CreateRole', {
         RoleName,
         AssumeRolePolicyDocument: JSON.stringify({ Version: '2012-10-17', Statement: [] }),
       }),
 
     async madeInIam(start: string): Promise<string[]> {
       const [roles, policies] = [
-        await query('iam', 'ListRoles', {}),
-        await query('iam', 'ListPolicies', { Scope: 'Local' }),
+        await query('ListRoles', {}),
+        await query('ListPolicies', { Scope: 'Local' }),
       ];
       const names = [...textsIn(roles, 'RoleName'), ...textsIn(policies, 'PolicyName')];
       return names.filter((name) => name.startsWith(start));
-    },
-
-    async assume(role: string) {
-      const xml = await query('sts', 'AssumeRole', {
-        RoleArn: `arn:aws:iam::${ACCOUNT}:role/${role}`,
-        RoleSessionName: 'test',
-      });
-      const [[accessKeyId = ''], [secretAccessKey = ''], [sessionToken = '']] = [
-        textsIn(xml, 'AccessKeyId'),
-        textsIn(xml, 'SecretAccessKey'),
-        textsIn(xml, 'SessionToken'),
-      ];
-      const options = {
-        ...awsTestOptions(url),
-        credentials: { accessKeyId, secretAccessKey, sessionToken },
-        maxAttempts: 1,
-      };
-      return {
-        s3: new S3Client(options),
-        glue: new GlueClient(options),
-        secrets: new SecretsManagerClient(options),
-      };
-    },
-
-    /** Does the work while the role lacks every statement with this action. */
-    async without<Result>(RoleName: string, action: string, work: () => Promise<Result>): Promise<Result> {
-      const policies = await policiesOf(RoleName);
-      const put = (PolicyName: string, PolicyDocument: string) =>
-        query('iam', 'PutRolePolicy', { RoleName, PolicyName, PolicyDocument });
-      for (const [name, document] of policies) {
-        const { Statement, ...rest } = z.parse(documentSchema, JSON.parse(document));
-        const left = Statement.filter(({ Action }) => ![Action].flat().includes(action));
-        await put(name, JSON.stringify({ ...rest, Statement: left }));
-      }
-      const result = await work();
-      for (const [name, document] of policies) await put(name, document);
-      return result;
     },
 
     /** Subscribes to a topic. @returns a function that returns the messages since its last call */

@@ -1,14 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import {
-  CreateDatabaseCommand,
-  CreateTableCommand,
-  DeleteTableCommand,
-  GetTableCommand,
-} from '@aws-sdk/client-glue';
-import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { CreateDatabaseCommand, CreateTableCommand, DeleteTableCommand } from '@aws-sdk/client-glue';
+import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as z from 'zod/mini';
 import { REPORT_NAMES, recordsOfDay, restate } from '../../sample/brand.ts';
@@ -39,14 +33,6 @@ const DAYS_OF_HISTORY = 35;
 const outcomeSchema = z.object({ status: z.string() });
 const settingsSchema = z.looseObject({
   brands: z.record(z.string(), z.looseObject({ startDate: z.string() })),
-});
-const attributionSchema = z.object({
-  publisher_uid: z.number(),
-  publisher_name: z.string(),
-  country_code: z.string(),
-  dpv: z.number(),
-  click: z.number(),
-  track_url: z.string(),
 });
 const icebergSchema = z.object({ table_type: z.string(), metadata_location: z.string() });
 const commentSchema = z.object({ Comment: z.optional(z.string()) });
@@ -275,19 +261,6 @@ describe('afterwards, for an analyst', () => {
     );
     expect(found.sort()).toEqual(expected.sort());
   });
-
-  it('attribution_daily counts a click once per tracking link and day', async () => {
-    const { views } = answers;
-    const expected = Object.values(sample.brands).flatMap((brand) =>
-      daysOf(brand.name).flatMap((dt) => {
-        const records = recordsOfDay(brand, 'amazon_attribution_report', dt);
-        // Each view ends with its unknown amounts and the day as a date.
-        return attributed(records).map((rest) => [brand.name, dt, ...rest, 0, dt].join(' '));
-      }),
-    );
-    const found = rowsOf(views, 'attribution_daily').map((row) => Object.values(row).join(' '));
-    expect(found.sort()).toEqual(expected.sort());
-  });
 });
 
 describe('deployed again', () => {
@@ -444,63 +417,8 @@ describe('policies', () => {
     expect(services).toEqual(new Set('events glue lambda s3 secretsmanager sns'.split(' ')));
     expect(judge.unjudged).toEqual([]);
   });
-
-  it('make a function fail if a statement is missing', async () => {
-    const { role = '' } = judge.allowed.findLast((call) => /Sync/.test(call.role)) ?? {};
-    const outcome = aws.without(role, 's3:GetObject', () =>
-      sync({ reports: ['order_list'] }).catch((error: unknown) => String(error)),
-    );
-    expect(await outcome).toMatch(/failed/);
-    expect(judge.refused.splice(0)).toContainEqual(expect.objectContaining({ role, action: 's3:GetObject' }));
-    expect(await sync({ reports: ['order_list'] })).toBe('complete');
-    expect(judge.refused).toEqual([]);
-  });
-
-  it.each<[role: string, allowed: string[], denied: string[]]>([
-    ['Analysts', ['orders acme', 'orders globex', 'page', 'iceberg'], ['ledger', 'secret']],
-    [
-      'AcmeTeam',
-      ['orders acme', 'coverage acme'],
-      ['orders globex', 'coverage globex', 'page', 'iceberg', 'ledger', 'secret'],
-    ],
-    ['OnCall', ['page'], ['orders acme', 'coverage acme', 'iceberg', 'ledger', 'secret', 'tables']],
-  ])('let %s read %j, and not %j', async (role, allowed, denied) => {
-    const { s3, glue, secrets } = await aws.assume(role);
-    const { objects } = await held();
-    const read = (start: string) => async () => {
-      const Key = [...objects.keys()].find((key) => key.startsWith(start));
-      if (Key === undefined) throw new Error(`no object begins with ${start}`);
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key }));
-      // A body that is not read is aborted when the client is destroyed.
-      await Body?.transformToByteArray();
-    };
-    const ways: Record<string, () => Promise<unknown>> = {
-      'orders acme': read('snapshots/orders/brand=acme/'),
-      'orders globex': read('snapshots/orders/brand=globex/'),
-      'coverage acme': read('snapshots/coverage/brand=acme/'),
-      'coverage globex': read('snapshots/coverage/brand=globex/'),
-      page: read('status/coverage.html'),
-      ledger: read('ledger/'),
-      iceberg: () =>
-        glue.send(new GetTableCommand({ DatabaseName: icebergDatabase(database), Name: 'orders' })),
-      tables: () => glue.send(new GetTableCommand({ DatabaseName: database, Name: 'orders' })),
-      secret: () => secrets.send(new GetSecretValueCommand({ SecretId: 'brand-reports/acme' })),
-    };
-    const outcome = async (name: string) =>
-      ways[name]?.().then(
-        () => 'allowed',
-        () => 'denied',
-      );
-    for (const name of allowed) expect([name, await outcome(name)]).toEqual([name, 'allowed']);
-    expect(judge.refused).toEqual([]);
-    for (const name of denied) expect([name, await outcome(name)]).toEqual([name, 'denied']);
-    // The policies denied one call of each, and nothing else did.
-    expect(new Set(judge.refused.splice(0).map((call) => call.role))).toEqual(new Set([role]));
-    for (const client of [s3, glue, secrets]) client.destroy();
-  });
-
-  afterAll(() => console.log(judge.summary()));
 });
+
 /** The code of each function in the template. */
 const codes = async () =>
   resourcesOf(await template(), 'AWS::Lambda::Function').map(([, { Code }]) => JSON.stringify(Code));
@@ -579,20 +497,6 @@ const columnsIn = ({ tables }: Pick<Held, 'tables'>, name: string) =>
 
 const rowsOf = (views: readonly QueriedView[], name: string) =>
   views.find((view) => view.name === name)?.answer.rows ?? [];
-
-/** Publisher, country, page views, and the clicks of each tracking link once: the attribution of a day. */
-function attributed(records: readonly JsonObject[]) {
-  const parsed = records.map((record) => z.parse(attributionSchema, record));
-  const groups = Map.groupBy(parsed, (record) =>
-    [record.publisher_uid, record.publisher_name, record.country_code].join(' '),
-  );
-  const sum = (values: Iterable<number>) => [...values].reduce((total, value) => total + value, 0);
-  return [...groups].map(([key, group]) => [
-    key,
-    sum(group.map(({ dpv }) => dpv)),
-    sum(new Map(group.map(({ track_url, click }) => [track_url, click])).values()),
-  ]);
-}
 
 /** Adds a column to the schema in the lake, as a version with another definition would. */
 async function addColumn(table: string, column: JsonObject): Promise<void> {
