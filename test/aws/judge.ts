@@ -20,7 +20,7 @@ const callSchema = z.object({
   tags: z.record(z.string(), z.string()),
   /** In moto's words, e.g. `lambda:Invoke`. */
   action: z.string(),
-  /** In moto's words: right for S3 and SQS. */
+  /** In moto's words: right for S3. */
   resource: z.string(),
   method: z.string(),
   path: z.string(),
@@ -104,7 +104,6 @@ function neededBy(call: Call): Needed[] {
   if (service === 'secretsmanager') return [neededInSecrets(operation, input)];
   if (service === 'events') return [neededInEvents(operation, input)];
   if (service === 'sns') return [{ action, resources: [topic] }];
-  if (service === 'sqs') return [{ action, resources: [resource] }];
   if (service === 'states')
     return [{ action, resources: [stringOf(input.executionArn ?? input.stateMachineArn)] }];
   if (service === 'lambda') {
