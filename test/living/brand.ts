@@ -35,8 +35,6 @@ interface DayOfLife {
   at: number;
   /** The factor on the usual number of records. */
   size: number;
-  /** Whether the service shows far too many records for some hours, by mistake. */
-  isFlooded: boolean;
 }
 
 interface Maker {
@@ -82,7 +80,6 @@ export function livingBrand(plan: BrandPlan, random: Random): LivingBrand {
           endMs: endOfDay(day, timeZone),
           at: index / dayCount,
           size: sizeOf(table, index, dayCount, own),
-          isFlooded: dayCount >= FULL_LIFE_DAYS && index === Math.floor(0.55 * dayCount),
         };
         const living = make[table](life, { random: own, next, lifeDayMs });
         const removal = removals(table, index, dayCount).map((days) => life.startMs + days * lifeDayMs);
@@ -322,18 +319,7 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
         : living,
     );
   });
-  return day.isFlooded ? [...usual, ...flood(day)] : usual;
-}
-
-const FLOOD = 10_001;
-
-/** Three days later, for twenty hours. */
-function flood({ startMs }: DayOfLife): Living[] {
-  const [fromMs, toMs] = [startMs + 3 * DAY_MS, startMs + 3 * DAY_MS + 20 * HOUR_MS];
-  return Array.from({ length: FLOOD }, (_, index) => {
-    const record = { order_id: `ORD-${index}`, order_status: 'new', commission: decimal(index) };
-    return { atMs: startMs + HOUR_MS, versions: [{ fromMs, record }, { fromMs: toMs }] };
-  });
+  return usual;
 }
 
 function paid(record: JsonObject, { day }: DayOfLife): JsonObject {

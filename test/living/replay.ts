@@ -19,12 +19,9 @@ import type { Judge, SeenVersion } from './judge.ts';
 export interface Replayed {
   /** The mismatches; an empty list is right. */
   findings: string[];
-  /** The number of days that changed after they were closed, of their changes, and of the listed records and values. */
+  /** The number of days that changed after they were closed, and of their changes. */
   days: number;
   changes: number;
-  listed: number;
-  /** Changes that are too large to be listed. */
-  summedUp: number;
 }
 
 /** A change, and its rows about records. */
@@ -35,7 +32,7 @@ interface ReadChange {
 }
 
 export async function replayChanges(lake: Lake, judge: Judge): Promise<Replayed> {
-  const replayed: Replayed = { findings: [], days: 0, changes: 0, listed: 0, summedUp: 0 };
+  const replayed: Replayed = { findings: [], days: 0, changes: 0 };
   for (const report of Object.values(reports)) {
     const columns = await judge.columnsOf(report);
     const days = [...judge.seen].filter(([name]) => name.startsWith(`${report.table} `));
@@ -45,8 +42,6 @@ export async function replayChanges(lake: Lake, judge: Judge): Promise<Replayed>
       const changes = await changesOf(lake, report, name.slice(report.table.length + 1), versions, found);
       if (changes.length > 0) replayed.days += 1;
       replayed.changes += changes.length;
-      replayed.listed += changes.reduce((sum, { records }) => sum + records.length, 0);
-      replayed.summedUp += changes.filter(({ summary }) => summary.listed !== true).length;
       replayDay(closed, changes, columns, found);
     }
   }
