@@ -143,18 +143,6 @@ describe('a request', () => {
     expect(service.received[0]?.query.get('tenant')).toBe('a b');
     expect(service.received[0]?.query.get('token')).toBe(old.token);
   });
-
-  it('is reported to onRequest', async () => {
-    const reported: unknown[] = [];
-    const { client } = await started(({ number }) => (number === 1 ? { status: 503, text: '' } : success), {
-      onRequest: (info) => reported.push(info),
-    });
-    await client.call(action, {});
-    expect(reported).toEqual([
-      { action, attempt: 1, status: 503 },
-      { action, attempt: 2, status: 200 },
-    ]);
-  });
 });
 
 const html = '<!doctype html><title>Maintenance</title>';

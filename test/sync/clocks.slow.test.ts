@@ -221,6 +221,21 @@ describe('clocks that differ by more than a day end the run with both times, and
     );
   });
 
+  it('a report that has no due day is refused too', async () => {
+    const lake = sample.emptyLake();
+    const scope = { reports: ['clicks_list', 'clicks_detail'] };
+    await lake.sync({ scope });
+    lake.nowMs += MINUTE_MS;
+    const { reports: before } = await lake.sync({ scope });
+    expect(before.map(({ days }) => days.length)).toEqual([1, 0]);
+    const objects = objectsOf(lake);
+    const mend = lake.service.addFault({ on: {}, fault: { kind: 'skewed_clock', skewMs: 3 * DAY_MS } });
+    const { reports } = await lake.sync({ scope });
+    mend();
+    expect(reports.map(({ error }) => error?.code)).toEqual(['clocks_differ', 'clocks_differ']);
+    expect(objectsOf(lake)).toEqual(objects);
+  });
+
   it('the clock is set 40 days ahead during a run: no day fails, and nothing is dated by it', async () => {
     const lake = sample.emptyLake();
     let requests = 0;
