@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { othersMay } from '../../shared/adapters/others-may.ts';
 import {
   credentialsInVariables,
   fixedCredentials,
@@ -405,24 +404,5 @@ describe('a credentials file', () => {
     const env = { ...process.env, NODE_OPTIONS: '', SCRIPT: script };
     const { stdout } = await promisify(execFile)('bash', ['-c', command], { cwd: folder.path, env });
     expect(stdout).toBe('t1\n');
-  });
-});
-
-describe('what other users may do', () => {
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
-  it.each([
-    ['a file of mine', 1000, 0o100600, 'nothing'],
-    ['a file of mine that my group may read', 1000, 0o100640, 'read'],
-    ['a folder of mine that others may enter', 1000, 0o040701, 'read'],
-    ['a file of mine that my group may change', 1000, 0o100620, 'write'],
-    ['a file of root that my group may read', 0, 0o100440, 'nothing'],
-    ['a file of root that everybody may read', 0, 0o100444, 'read'],
-    ['a file of somebody else', 1001, 0o100400, 'write'],
-  ])('with %s', (_name, uid, mode, expected) => {
-    jest.spyOn(process, 'getuid').mockReturnValue(1000);
-    expect(othersMay({ uid, mode })).toBe(expected);
   });
 });

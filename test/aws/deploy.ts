@@ -8,7 +8,7 @@ import type { startLocalAws } from './local-aws.ts';
 export const STACK = 'BrandReports';
 
 const outputsSchema = z.object({
-  [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string(), AlarmTopicArn: z.string() }),
+  [STACK]: z.object({ LakeUrl: z.string(), DatabaseName: z.string() }),
 });
 
 /** What an app gives to the construct (app.ts). */
@@ -43,6 +43,5 @@ export async function deployTo(
   return {
     bucket: written.LakeUrl.replace('s3://', ''),
     database: written.DatabaseName,
-    topic: written.AlarmTopicArn,
   };
 }

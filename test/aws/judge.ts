@@ -1,7 +1,7 @@
 /**
  * Judges each call that a role makes in the local AWS. It applies the policies that CloudFormation has given to the
  * role and to the bucket, if `../iam/policy.ts` supports them. moto has found the session and checked its signature.
- * Calls that nobody judges are counted too, so that a run can print them at its end.
+ * Calls that nobody judges are counted too.
  */
 import * as z from 'zod/mini';
 import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
@@ -20,7 +20,7 @@ const callSchema = z.object({
   tags: z.record(z.string(), z.string()),
   /** In moto's words, e.g. `lambda:Invoke`. */
   action: z.string(),
-  /** In moto's words: right for S3 and SQS. */
+  /** In moto's words: right for S3. */
   resource: z.string(),
   method: z.string(),
   path: z.string(),
@@ -38,16 +38,6 @@ export interface Judged {
   action: string;
   resource: string;
 }
-
-/** Rules that nothing here enforces, and why a run passes without them. */
-const NOT_JUDGED = [
-  'trust policies of roles: sessions are made by the server of the local AWS itself',
-  'policies of queues and the topic: they let services of AWS in, which call nothing here',
-  'keys of KMS: the stack of this test has no keys (test/iam/people.slow.test.ts judges their statements)',
-  'what Lambda does for a function by its role: logs and events that failed',
-  'what Scheduler does by its role: no schedule fires here',
-  'Athena, Logs and CloudWatch: nothing of them runs here',
-];
 
 export type Judge = ReturnType<typeof newJudge>;
 
@@ -83,22 +73,9 @@ export function newJudge() {
   const access: Access = (accessKey, action, resource) =>
     sessions.get(accessKey)?.({ action, resources: [resource] }) ?? false;
 
-  /** For people: the judged actions with their number, and the calls that nobody judged. */
-  function summary(): string {
-    const counts = [...Map.groupBy([...allowed, ...refused], ({ action }) => action)];
-    const lines = counts.map(([action, calls]) => `  ${action}: ${calls.length}`).sort();
-    return [
-      'Judged by the policies of the role and of the bucket:',
-      ...lines,
-      'Judged by nobody:',
-      ...[...new Set(unjudged)].map((call) => `  ${call}`),
-      ...NOT_JUDGED.map((what) => `  ${what}`),
-    ].join('\n');
-  }
-
   return {
     allows: (call: unknown) => judge(z.parse(callSchema, call)),
-    ...{ access, allowed, refused, unjudged, summary },
+    ...{ access, allowed, refused, unjudged },
   };
 }
 
@@ -127,7 +104,6 @@ function neededBy(call: Call): Needed[] {
   if (service === 'secretsmanager') return [neededInSecrets(operation, input)];
   if (service === 'events') return [neededInEvents(operation, input)];
   if (service === 'sns') return [{ action, resources: [topic] }];
-  if (service === 'sqs') return [{ action, resources: [resource] }];
   if (service === 'states')
     return [{ action, resources: [stringOf(input.executionArn ?? input.stateMachineArn)] }];
   if (service === 'lambda') {

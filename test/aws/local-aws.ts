@@ -7,11 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { GlueClient, paginateGetPartitions, paginateGetTables } from '@aws-sdk/client-glue';
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
-import {
-  CreateSecretCommand,
-  DeleteSecretCommand,
-  SecretsManagerClient,
-} from '@aws-sdk/client-secrets-manager';
+import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
 import { awsTestOptions } from '../fakes/aws-test-options.ts';
@@ -24,24 +20,6 @@ const STARTS_WITHIN_MS = 60_000;
 const EXECUTES_WITHIN_MS = 90_000;
 
 const execute = promisify(execFile);
-
-const queueSchema = z.object({
-  QueueUrl: z.optional(z.string()),
-  Messages: z.optional(z.array(z.object({ Body: z.string(), ReceiptHandle: z.string() }))),
-});
-const mailSchema = z.object({ Subject: z.string(), Message: z.string() });
-type Mail = z.infer<typeof mailSchema>;
-
-const JSON_1_1 = 'application/x-amz-json-1.1';
-const eventSchema = z.object({
-  ...{ source: z.string(), 'detail-type': z.string(), resources: z.array(z.string()) },
-  detail: z.record(z.string(), z.json()),
-});
-type LakeEventOnBus = z.infer<typeof eventSchema>;
-
-const documentSchema = z.looseObject({
-  Statement: z.array(z.looseObject({ Action: z.union([z.string(), z.array(z.string())]) })),
-});
 
 /** The contents of a database and a bucket, for the readers of `athena.ts`. */
 export interface Held {
@@ -86,44 +64,11 @@ export async function startLocalAws(folder: string, judge: Judge) {
     return { text, headers: response.headers };
   }
 
-  /** Creates a queue. `received` returns the messages since its last call. */
-  async function newQueue() {
-    const queue = async (operation: string, input: JsonObject) => {
-      const target = { 'x-amz-target': `AmazonSQS.${operation}` };
-      const headers = { ...target, 'content-type': 'application/x-amz-json-1.0' };
-      const { text } = await call('sqs', '/', headers, JSON.stringify(input));
-      return z.parse(queueSchema, JSON.parse(text || '{}'));
-    };
-    const QueueName = randomUUID();
-    const { QueueUrl = '' } = await queue('CreateQueue', { QueueName });
-    const received = async (): Promise<string[]> => {
-      const { Messages = [] } = await queue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
-      for (const { ReceiptHandle } of Messages) await queue('DeleteMessage', { QueueUrl, ReceiptHandle });
-      const bodies = Messages.map(({ Body }) => Body);
-      return bodies.length === 0 ? [] : [...bodies, ...(await received())];
-    };
-    return { arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${QueueName}`, received };
-  }
-
-  /** Calls IAM or STS in AWS's Query protocol. @returns XML */
-  async function query(service: 'iam' | 'sts', Action: string, input: Record<string, string>) {
-    const Version = service === 'iam' ? '2010-05-08' : '2011-06-15';
+  /** Calls IAM in AWS's Query protocol. @returns XML */
+  async function query(Action: string, input: Record<string, string>) {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
-    const body = new URLSearchParams({ Action, Version, ...input }).toString();
-    return (await call(service, '/', form, body)).text;
-  }
-
-  async function policiesOf(RoleName: string): Promise<[name: string, document: string][]> {
-    const names = textsIn(await query('iam', 'ListRolePolicies', { RoleName }), 'member');
-    return Promise.all(
-      names.map(async (PolicyName) => {
-        const [document = ''] = textsIn(
-          await query('iam', 'GetRolePolicy', { RoleName, PolicyName }),
-          'PolicyDocument',
-        );
-        return [PolicyName, decodeURIComponent(document)];
-      }),
-    );
+    const body = new URLSearchParams({ Action, Version: '2010-05-08', ...input }).toString();
+    return (await call('iam', '/', form, body)).text;
   }
 
   return {
@@ -155,84 +100,19 @@ export async function startLocalAws(folder: string, judge: Judge) {
     createSecret: (Name: string, secret: Json) =>
       clients.secrets.send(new CreateSecretCommand({ Name, SecretString: JSON.stringify(secret) })),
 
-    deleteSecret: (SecretId: string) =>
-      clients.secrets.send(new DeleteSecretCommand({ SecretId, ForceDeleteWithoutRecovery: true })),
-
     createRole: (RoleName: string) =>
-      query('iam', 'CreateRole', {
+      query('CreateRole', {
         RoleName,
         AssumeRolePolicyDocument: JSON.stringify({ Version: '2012-10-17', Statement: [] }),
       }),
 
     async madeInIam(start: string): Promise<string[]> {
       const [roles, policies] = [
-        await query('iam', 'ListRoles', {}),
-        await query('iam', 'ListPolicies', { Scope: 'Local' }),
+        await query('ListRoles', {}),
+        await query('ListPolicies', { Scope: 'Local' }),
       ];
       const names = [...textsIn(roles, 'RoleName'), ...textsIn(policies, 'PolicyName')];
       return names.filter((name) => name.startsWith(start));
-    },
-
-    async assume(role: string) {
-      const xml = await query('sts', 'AssumeRole', {
-        RoleArn: `arn:aws:iam::${ACCOUNT}:role/${role}`,
-        RoleSessionName: 'test',
-      });
-      const [[accessKeyId = ''], [secretAccessKey = ''], [sessionToken = '']] = [
-        textsIn(xml, 'AccessKeyId'),
-        textsIn(xml, 'SecretAccessKey'),
-        textsIn(xml, 'SessionToken'),
-      ];
-      const options = {
-        ...awsTestOptions(url),
-        credentials: { accessKeyId, secretAccessKey, sessionToken },
-        maxAttempts: 1,
-      };
-      return {
-        s3: new S3Client(options),
-        glue: new GlueClient(options),
-        secrets: new SecretsManagerClient(options),
-      };
-    },
-
-    /** Does the work while the role lacks every statement with this action. */
-    async without<Result>(RoleName: string, action: string, work: () => Promise<Result>): Promise<Result> {
-      const policies = await policiesOf(RoleName);
-      const put = (PolicyName: string, PolicyDocument: string) =>
-        query('iam', 'PutRolePolicy', { RoleName, PolicyName, PolicyDocument });
-      for (const [name, document] of policies) {
-        const { Statement, ...rest } = z.parse(documentSchema, JSON.parse(document));
-        const left = Statement.filter(({ Action }) => ![Action].flat().includes(action));
-        await put(name, JSON.stringify({ ...rest, Statement: left }));
-      }
-      const result = await work();
-      for (const [name, document] of policies) await put(name, document);
-      return result;
-    },
-
-    /** Subscribes to a topic. @returns a function that returns the messages since its last call */
-    async subscribe(topicArn: string): Promise<() => Promise<Mail[]>> {
-      const { arn, received } = await newQueue();
-      const subscription = new URLSearchParams({
-        ...{ Action: 'Subscribe', Version: '2010-03-31', TopicArn: topicArn, Protocol: 'sqs' },
-        Endpoint: arn,
-      });
-      const form = { 'content-type': 'application/x-www-form-urlencoded' };
-      await call('sns', '/', form, subscription.toString());
-      return async () => (await received()).map((body) => z.parse(mailSchema, JSON.parse(body)));
-    },
-
-    /** Creates a rule of EventBridge. @returns a function that returns the matching events since its last call */
-    async listen(pattern: JsonObject): Promise<() => Promise<LakeEventOnBus[]>> {
-      const { arn, received } = await newQueue();
-      const Rule = randomUUID();
-      const events = async (operation: string, input: JsonObject) => {
-        const target = { 'x-amz-target': `AWSEvents.${operation}` };
-        await call('events', '/', { ...target, 'content-type': JSON_1_1 }, JSON.stringify(input));
-      };
-      await events('PutRule', { Name: Rule, EventPattern: JSON.stringify(pattern) });
-      await events('PutTargets', { Rule, Targets: [{ Id: 'queue', Arn: arn }] });
-      return async () => (await received()).map((body) => z.parse(eventSchema, JSON.parse(body)));
     },
 
     /** @throws Error if the function fails */

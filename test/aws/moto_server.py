@@ -1,5 +1,5 @@
-"""Runs moto's server with the additions that this stack needs: functions that run, custom resources that get an event of
-every deployment and may fail it, Glue databases in templates, and enforced policies.
+"""Runs moto's server with the additions that this stack needs: functions that run, Glue databases in templates, and enforced
+policies.
 
 usage: moto_server.py PORT FUNCTIONS_URL FOLDER    (FOLDER is for the unpacked code of functions)
 """
@@ -14,7 +14,6 @@ import re
 import sys
 import threading
 import urllib.request
-import uuid
 import warnings
 import zipfile
 
@@ -26,12 +25,8 @@ os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = "0"
 
 from moto import server
 from moto.awslambda.models import LambdaFunction
-from moto.awslambda.utils import get_backend as lambda_backend
 from moto.cloudformation import parsing
-from moto.cloudformation.custom_model import CustomModel
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.models import Stack, cloudformation_backends
-from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.common_models import CloudFormationModel
 from moto.core.config import default_user_config
@@ -248,115 +243,12 @@ def renames_in_place(change):
 StateTaskServiceAwsSdk._normalise_parameters = renames_in_place(str.lower)
 StateTaskServiceAwsSdk._normalise_response = renames_in_place(str.upper)
 
-answers = {}
-
-
-def note_answer(self):
-    """moto's own method would also create missing resources, while the deployment creates them."""
-    failed = self._get_param("Status") != "SUCCESS"
-    answers[self._get_param("RequestId")] = self._get_param("Reason") if failed else None
-    stack = self.cloudformation_backend.get_stack(self._get_param("StackId"))
-    stack.get_custom_resource(self._get_param("LogicalResourceId")).set_data({})
-    return 200, {}, ""
-
-
-CloudFormationResponse.process_cfn_response = note_answer
-
-
-def as_text(properties):
-    """Properties as CloudFormation passes them: every number and every boolean as text."""
-    if isinstance(properties, dict):
-        return {name: as_text(value) for name, value in properties.items()}
-    if isinstance(properties, list):
-        return [as_text(value) for value in properties]
-    return properties if isinstance(properties, str) else json.dumps(properties)
-
-
-def tell(resource, request_type, properties, before=None):
-    """Sends a custom resource its event; any response but success fails the deployment."""
-    before = before or getattr(resource, "properties", {})
-    event = {
-        **resource.told,
-        "RequestType": request_type,
-        "RequestId": str(uuid.uuid4()),
-        "ResourceProperties": as_text(properties),
-        **({"OldResourceProperties": as_text(before)} if request_type == "Update" else {}),
-    }
-    payload, _failed, log = invoke(resource.function, event)
-    reason = answers.get(event["RequestId"], f"{request_type} was not answered: {payload} {log[-1000:]}")
-    if reason is not None:
-        resource.refused = properties
-        raise ValidationError(resource.logical_id, f"{resource.logical_id}: {reason}")
-    resource.properties = properties
-    resource.environment = dict(resource.function.environment_vars)
-
-
-def roll_back(resource):
-    """Sends the reverse update to a custom resource that refused an update, as CloudFormation does. moto leaves functions as
-    the update has changed them: a changed function gets no event."""
-    refused = resource.__dict__.pop("refused", None)
-    if refused is not None and resource.environment == resource.function.environment_vars:
-        tell(resource, "Update", resource.properties, before=refused)
-
-
-def create(cls, resource_name, cloudformation_json, account_id, region_name, **kwargs):
-    properties = cloudformation_json["Properties"]
-    logical_id, stack_id = kwargs["LogicalId"], kwargs["StackId"]
-    resource = cls(region_name, str(uuid.uuid4()), logical_id, resource_name)
-    resource.function = lambda_backend(account_id, region_name).get_function(properties["ServiceToken"])
-    resource.told = {
-        "ServiceToken": properties["ServiceToken"],
-        "ResponseURL": f"http://127.0.0.1:{PORT}/cloudformation_{region_name}/cfnresponse?stack={stack_id}",
-        "StackId": stack_id,
-        "LogicalResourceId": logical_id,
-        "ResourceType": kwargs["ResourceType"],
-    }
-    cloudformation_backends[account_id][region_name].get_stack(stack_id).add_custom_resource(resource)
-    tell(resource, "Create", properties)
-    return resource
-
-
-def update(cls, original_resource, new_resource_name, cloudformation_json, account_id, region_name):
-    tell(original_resource, "Update", cloudformation_json["Properties"])
-    return original_resource
-
-
-CustomModel.create_from_cloudformation_json = classmethod(create)
-CustomModel.update_from_cloudformation_json = classmethod(update)
-CustomModel.delete = lambda self, account_id, region_name: tell(
-    self, "Delete", getattr(self, "properties", {})
-)
-
-moto_update = Stack.update
-
-
-def update_or_roll_back(self, template, *args, **kwargs):
-    """An update that a custom resource refused is not part of the stack, so the next deployment sends it again."""
-    before, resources = self.template, self.resource_map._resource_json_map
-    try:
-        moto_update(self, template, *args, **kwargs)
-    except Exception:
-        self.template = before
-        custom = {name: each for name, each in resources.items() if each["Type"].startswith("Custom::")}
-        self.resource_map._resource_json_map.update(custom)
-        for resource in self.resource_map._parsed_resources.values():
-            if isinstance(resource, CustomModel):
-                roll_back(resource)
-        raise
-
-
-Stack.update = update_or_roll_back
-
 moto_delete = parsing.ResourceMap.delete
 
 
 def delete_all_but_retained(self):
-    """moto's own method supports one way to keep a resource, and has no order. Here a custom resource is deleted before its
-    function and the function's role, on which it depends."""
-    for name, resource in self._resource_json_map.items():
-        if resource["Type"].startswith("Custom::") and name in self._parsed_resources:
-            self._parsed_resources[name].delete(ACCOUNT, REGION)
-            resource["DeletionPolicy"] = "Retain"
+    """moto's own method supports one way to keep a resource."""
+    for resource in self._resource_json_map.values():
         if resource.get("DeletionPolicy") == "RetainExceptOnCreate":
             resource["DeletionPolicy"] = "Retain"
     moto_delete(self)

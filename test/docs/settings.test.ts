@@ -52,6 +52,8 @@ describe('docs/reference/settings.md lists exactly the settings of the schema, w
       return shown === undefined ? [] : [rowOf(setting, shown)];
     });
     expect(expected).not.toEqual([]);
+    for (const [key, allowed] of expected)
+      expect([key, allowed]).not.toEqual([key, expect.stringMatching(/^anything$|^Invalid/)]);
     expectRows(withoutMeaning(rowsUnder(heading)), expected);
   });
 

@@ -7,7 +7,6 @@ import * as z from 'zod/mini';
 import { recordsOfDay } from '../../sample/brand.ts';
 import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
 import { type Deployment, deployToDoubles } from './deployed.ts';
-import { eventsNamed } from './log-as-lambda.ts';
 
 const TODAY = dayOf(Date.now(), 'UTC');
 
@@ -50,17 +49,6 @@ describe('the synthesised bundle', () => {
     expect(deployment.functions.map(({ name }) => name).sort()).toEqual(['sync', 'watch']);
     for (const { bundle } of deployment.functions)
       expect(readFileSync(bundle, 'utf8')).not.toMatch(LIBRARIES_OF_THE_LAPTOP);
-  });
-
-  it.each<[string, unknown, RegExp]>([
-    ['an unknown key', { brands: ['acme'] }, /brands is unknown; allowed: brand, reports, from/],
-    ['an unknown brand', { brand: 'nobody' }, /brand is "nobody"; allowed: acme, globex/],
-  ])('throws on an event with %s', async (_name, event, message) => {
-    expect(await deployment.invoke('sync', event)).toEqual({
-      errorType: 'BrandReportsError',
-      errorMessage: expect.stringMatching(message),
-    });
-    expect(deployment.sample.requests).toHaveLength(0);
   });
 
   it('checks the connection and writes nothing', async () => {
@@ -107,19 +95,6 @@ describe('the synthesised bundle', () => {
         for (const day of days)
           expect(objectsAt(table, brand, day)).toEqual([expect.stringMatching(/\/part-0000\.parquet$/)]);
       }
-  });
-
-  it('prints one line for each report of a run, with what the run did, and no metric', async () => {
-    const before = deployment.printed().length;
-    await deployment.invoke('sync', { reports: ['order_list'] });
-    const printed = deployment.printed().slice(before);
-    const line = { event: 'run_ended', report: 'order_list', status: 'complete', rows: expect.any(Number) };
-    const lines = eventsNamed('run_ended', printed);
-    expect(lines).toHaveLength(2);
-    // Brands run at the same time and end in any order.
-    for (const brand of ['acme', 'globex'])
-      expect(lines).toContainEqual(expect.objectContaining({ ...line, brand }));
-    expect(printed).not.toContain('"_aws"');
   });
 
   it('rebuilds days from their raw records, without a request and without a secret', async () => {

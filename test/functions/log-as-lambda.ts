@@ -10,12 +10,3 @@ export function logAsLambda(): void {
       process.stdout.write(`${line}\n`);
     };
 }
-
-/** The events of this name among lines that Lambda printed. */
-export function eventsNamed(event: string, printed: string): Record<string, unknown>[] {
-  return printed.split('\n').flatMap((line) => {
-    if (!line.includes(`"message":{`) || !line.includes(`"event":"${event}"`)) return [];
-    const { message } = JSON.parse(line);
-    return message.event === event ? [message] : [];
-  });
-}

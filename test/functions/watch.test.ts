@@ -194,29 +194,9 @@ describe('the catalog', () => {
     expect(await requestsToGlue()).toMatchObject({ catalog: complete, requests: 0 });
   });
 
-  it('is rebuilt on request', async () => {
-    await requestsToGlue();
-    glue.tables.clear();
-    expect((await requestsToGlue({ rebuildCatalog: true })).catalog).toMatchObject(complete);
-    expect([...glue.tables.keys()]).toEqual(expect.arrayContaining(['orders', 'freshness']));
-  });
-
-  it('is brought up to date by a later program, and not by an earlier one', async () => {
-    await requestsToGlue();
-    process.env.PROGRAM_VERSION = '1.1.0';
-    expect((await requestsToGlue()).requests).toBeGreaterThan(0);
-    process.env.PROGRAM_VERSION = '1.0.0';
-    expect((await requestsToGlue()).requests).toBe(0);
-  });
-
   it('is rebuilt for another stack, whose database is new', async () => {
     await requestsToGlue();
     process.env.STACK_ID = 'another';
     expect((await requestsToGlue()).requests).toBeGreaterThan(0);
-  });
-
-  it('is left to the next run if the time is up', async () => {
-    expect((await requestsToGlue({}, 1)).catalog).toMatchObject({ status: 'incomplete' });
-    expect((await requestsToGlue()).catalog).toMatchObject(complete);
   });
 });

@@ -153,12 +153,6 @@ describe('existing resources of an app', () => {
   });
 });
 
-describe('settings', () => {
-  it('are checked like a settings file', () => {
-    expect(() => reportsIn(theirs(), { settings: { brands: {}, brand: 1 } })).toThrow('one brand or more');
-  });
-});
-
 describe('grants', () => {
   const stack = theirs();
   const reports = reportsIn(stack);
@@ -186,10 +180,6 @@ describe('grants', () => {
     expect(read.map(({ Resource }) => Resource)).toEqual([
       { 'Fn::Join': ['', [bucket, '/status/coverage.html']] },
     ]);
-  });
-
-  it('the function that reads is known to the app', () => {
-    expect(stack.resolve(reports.sync.functionName)).toHaveProperty('Ref');
   });
 });
 

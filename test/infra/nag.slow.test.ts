@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { App, Stack, Validations } from 'aws-cdk-lib';
-import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import * as z from 'zod/mini';
@@ -158,21 +157,5 @@ describe('the AWS Solutions rules', () => {
       database: 'lake',
     });
     expect(findings('adopted', { brands: { acme: ACME } }, adopted)).toEqual([]);
-  });
-
-  it('find in a stack with a VPC only network interfaces that Lambda names, and places of any owner', () => {
-    const attributes = {
-      vpcId: 'vpc-0123456789abcdef0',
-      availabilityZones: ['us-east-1a'],
-      privateSubnetIds: ['subnet-0123456789abcdef0'],
-    };
-    const interfaces = wildcard(
-      String.raw`(\*|arn:.*:ec2:.*:(network-interface/\*|\*:(subnet|security-group)/[\w<>.-]+))`,
-      '.+/Role/DefaultPolicy',
-    );
-    const found = findings('network', { brands: { acme: ACME } }, (stack) => ({
-      vpc: Vpc.fromVpcAttributes(stack, 'Vpc', attributes),
-    }));
-    expect(found.filter((finding) => !interfaces.test(finding))).toEqual([]);
   });
 });

@@ -4,7 +4,6 @@ import { parseSyncEvent } from '../../functions/sync-event.ts';
 import * as paths from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { refunds } from '../fixtures/sixth-report.ts';
 import { ACME, stackOf } from './stack.ts';
 
 const GLOBEX = {
@@ -30,16 +29,8 @@ function functionsOf(synthesised: Template): string[] {
 const both = template({ brands: { acme: ACME, globex: GLOBEX } });
 
 describe('the functions of the stack', () => {
-  it('are two, whatever brands and reports the settings have', () => {
+  it('are two', () => {
     expect(functionsOf(both)).toEqual(['BrandReports-sync', 'BrandReports-watch']);
-    const brands = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`brand-${index}`, ACME]));
-    const six = template({ brands }, { ...reports, [refunds.name]: refunds });
-    expect(functionsOf(six)).toEqual(functionsOf(both));
-    expect(Object.keys(six.toJSON().Resources)).toEqual(
-      Object.keys(
-        template({ brands: { acme: ACME } }, { ...reports, [refunds.name]: refunds }).toJSON().Resources,
-      ),
-    );
   });
 
   it('leave retries to the next schedule, and send events that they failed on to a queue', () => {
@@ -114,14 +105,6 @@ describe('the permissions of the stack', () => {
       Action.includes('s3:PutObject'),
     );
     expect(JSON.stringify(put.Resource)).toContain('/query-results/*');
-  });
-});
-
-describe('the policy of analysts', () => {
-  it('is attached to the roles of a setting, so that the stack can be deleted', () => {
-    deployed({ analystRoles: ['Analysts', 'Finance'] }).hasResourceProperties('AWS::IAM::ManagedPolicy', {
-      Roles: ['Analysts', 'Finance'],
-    });
   });
 });
 
@@ -204,14 +187,6 @@ describe('the lake of the stack', () => {
     expect(writers.length).toBeGreaterThanOrEqual(2);
     for (const [, policy] of writers) expect(policy.DependsOn).toContain(emptying);
   });
-
-  it('is known to each function with the account that owns it', () => {
-    const functions = Object.values(both.findResources('AWS::Lambda::Function'));
-    const ours = functions.filter(({ Properties }) => Properties.Environment?.Variables.LAKE_URL);
-    expect(ours).toHaveLength(2);
-    for (const { Properties } of ours)
-      expect(Properties.Environment.Variables.LAKE_OWNER).toEqual({ Ref: 'AWS::AccountId' });
-  });
 });
 
 describe('the catalog of the stack', () => {
@@ -257,18 +232,6 @@ describe('the catalog of the stack', () => {
   it('is made by the functions: the template has no table and no resource of our own', () => {
     const types = Object.values<{ Type: string }>(both.toJSON().Resources).map(({ Type }) => Type);
     expect(types.filter((type) => /^Custom::|Glue::Table/.test(type))).toEqual([]);
-  });
-});
-
-describe('the watcher', () => {
-  it('may publish to the topic, write its own documents, the page and what is made from ledgers, and delete nothing', () => {
-    const written = JSON.stringify(
-      statements(both, 'Watch').map(({ Action, Resource }) => [Action, Resource]),
-    );
-    expect(written).toMatch(/"sns:Publish",\{"Ref":"AlarmTopic/);
-    expect(written).toMatch(/"\/status\/watch\.json"/);
-    expect(written).toMatch(/"\/status\/coverage\.html"/);
-    expect(written).not.toMatch(/raw\/|secretsmanager|s3:Delete/);
   });
 });
 
@@ -348,18 +311,6 @@ describe('Athena', () => {
 });
 
 describe('the secrets of the brands', () => {
-  const reading = (synthesised: Template) =>
-    ['Sync', 'Watch'].map((id) =>
-      statements(synthesised, id)
-        .filter(({ Action }) => Action === 'secretsmanager:GetSecretValue')
-        .map(({ Resource }) => JSON.stringify(Resource)),
-    );
-
-  it('are readable for the function that sends requests, by the prefix of their names', () => {
-    const own = expect.stringMatching(/":secret:brand-reports\/\*"/);
-    expect(reading(both)).toEqual([[own], []]);
-  });
-
   it('have names with that prefix; otherwise the error contains the next step, without the name', () => {
     const elsewhere = { ...ACME, secretName: 'brand-reports2/acme' };
     const stack = () => stackOf({ brands: { globex: GLOBEX, acme: elsewhere } });

@@ -35,8 +35,6 @@ interface DayOfLife {
   at: number;
   /** The factor on the usual number of records. */
   size: number;
-  /** Whether the service shows far too many records for some hours, by mistake. */
-  isFlooded: boolean;
 }
 
 interface Maker {
@@ -82,7 +80,6 @@ export function livingBrand(plan: BrandPlan, random: Random): LivingBrand {
           endMs: endOfDay(day, timeZone),
           at: index / dayCount,
           size: sizeOf(table, index, dayCount, own),
-          isFlooded: dayCount >= FULL_LIFE_DAYS && index === Math.floor(0.55 * dayCount),
         };
         const living = make[table](life, { random: own, next, lifeDayMs });
         const removal = removals(table, index, dayCount).map((days) => life.startMs + days * lifeDayMs);
@@ -146,42 +143,6 @@ function releasesOf(instantOf: (share: number) => number): Release[] {
     { table: 'attribution', ...between(0.502, 0.533), serve: without('publisher_name') },
   ];
 }
-
-/** Columns whose field appears, vanishes, is rare or changes its type in the life of the brand. */
-export const CHANGING_COLUMNS: ReadonlySet<string> = new Set([
-  'clicks.sub_id',
-  'clicks.device',
-  'clicks.consent',
-  'clicks.load_time',
-  'click_details.basket',
-  'click_details.score',
-  'orders.amount',
-  'orders.campaign',
-  'orders.commission',
-  'orders.coupon',
-  'orders.currency',
-  'orders.customer_group',
-  'orders.discount',
-  'orders.note',
-  'orders.refunds',
-  'transactions.fee',
-  'transactions.group_id',
-  'transactions.paid_on',
-  'transactions.quantity',
-  'transactions.transaction_type',
-  'attribution.dpv',
-  'attribution.new_to_brand',
-  'attribution.publisher_name',
-  'attribution.units',
-]);
-
-/** The columns among these that a whole life adds beyond doubt, after more than a week. */
-export const LASTING_CHANGES: readonly string[] = [
-  'orders.coupon',
-  'orders.currency',
-  'transactions.fee',
-  'transactions.group_id',
-];
 
 /** A number in hundredths, with both places: `12.50`. */
 function decimal(hundredths: number): Json {
@@ -358,18 +319,7 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
         : living,
     );
   });
-  return day.isFlooded ? [...usual, ...flood(day)] : usual;
-}
-
-const FLOOD = 10_001;
-
-/** Three days later, for twenty hours. */
-function flood({ startMs }: DayOfLife): Living[] {
-  const [fromMs, toMs] = [startMs + 3 * DAY_MS, startMs + 3 * DAY_MS + 20 * HOUR_MS];
-  return Array.from({ length: FLOOD }, (_, index) => {
-    const record = { order_id: `ORD-${index}`, order_status: 'new', commission: decimal(index) };
-    return { atMs: startMs + HOUR_MS, versions: [{ fromMs, record }, { fromMs: toMs }] };
-  });
+  return usual;
 }
 
 function paid(record: JsonObject, { day }: DayOfLife): JsonObject {

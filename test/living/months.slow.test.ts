@@ -1,26 +1,19 @@
 /** Tests every life of a brand in the same way, short lives and lives of two months. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DAY_MS, MINUTE_MS, monthOf } from '../../shared/days.ts';
-import { reports } from '../../shared/reports/index.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { wrongAsOf, wrongClose } from './as-of.ts';
-import { CHANGING_COLUMNS, LASTING_CHANGES } from './brand.ts';
 import { wrongSinceClose, wrongStatements } from './closed.ts';
-import { heldTables, wordAt } from '../simulation/brand.ts';
 import { type LifePlan, type LivedLife, hardships, live } from './months.ts';
-import { BRAND } from '../simulation/contents.ts';
-import { differences, readLakeTable } from '../simulation/published-rows.ts';
-import { writeFiles, wrongTypes } from './published.ts';
+import { writeFiles } from './published.ts';
 import { replayChanges } from './replay.ts';
 import { changedSince } from './since-close.ts';
 
 /** LIVING_SEEDS=20 runs more; a failing seed is in the title of its tests. */
 const SEEDS = Array.from({ length: Number(process.env.LIVING_SEEDS ?? 1) }, (_, index) => index + 1);
-/** LIVING_DAYS=61 runs a whole life, with its flooded day. */
+/** LIVING_DAYS=61 runs a whole life. */
 const DAYS = Number(process.env.LIVING_DAYS ?? 14);
 
-/** Requests made, divided by the least number that the refresh policy needs. In a short life each reading has late and removed orders. */
-const MAX_REQUESTS = 1.4;
 /** `snapshotRetentionDays` is 30. */
 const KEPT_MS = 29 * DAY_MS;
 
@@ -51,20 +44,6 @@ function itLives(plan: LifePlan): void {
     const { readings, changedWhileRead } = life.judge.figures;
     expect(readings).toBeGreaterThan(25 * plan.days);
     expect(changedWhileRead).toBeLessThan(readings / 20);
-  });
-
-  it.each(heldTables)(
-    'leaves the service’s records in the published files of %s, as DuckDB reads them',
-    async (table) => {
-      const there = await readLakeTable(folder.path, table);
-      const everShown = [...(life.judge.everShown.get(table)?.values() ?? [])];
-      expect(there.rows.length).toBeGreaterThan(5 * plan.days);
-      expect(differences(there, BRAND, life.judge.expected(table), everShown)).toEqual([]);
-    },
-  );
-
-  it('never changes the type of a column: all published files have the types of the schema', async () => {
-    expect(await wrongTypes(life.pipeline.lake, folder.path)).toEqual([]);
   });
 
   it('shows every closed version of a day from its current records and what they were before', async () => {
@@ -115,38 +94,8 @@ function itLives(plan: LifePlan): void {
     expect(reported.toSorted()).toEqual([...new Set(emptied)].toSorted());
     const ofStates = /^(reversed_after_paid|paid_without_locked|commission_above_amount|currency_changed) /;
     const others = [...life.judge.odd].filter((odd) => !odd.startsWith('emptied ') && !ofStates.test(odd));
-    // The busy days, the flooded day, and a sum whose numbers became text.
+    // The busy days, and a sum whose numbers became text.
     if (!plan.hardships) expect(others.length).toBeLessThanOrEqual(10);
-  });
-
-  it('reports only columns that appeared, or were empty for a time', () => {
-    const changed = [...life.judge.fieldChanges].flatMap((change) => change.split(' ')[0] ?? []);
-    const falseAlarms = changed.filter((column) => !CHANGING_COLUMNS.has(column));
-    // The flooded day has records of few fields.
-    if (plan.days < 61) expect(falseAlarms).toEqual([]);
-    else expect(falseAlarms.every((column) => column.startsWith('transactions.'))).toBe(true);
-    if (plan.days >= 61) for (const column of LASTING_CHANGES) expect(changed).toContain(column);
-  });
-
-  it('sends few more requests than its policy needs', () => {
-    for (const table of heldTables) {
-      const action = Object.values(reports).find((report) => report.table === table)?.action;
-      const made = life.service.calls.filter(
-        (call) => call.action === action && life.brand.days.includes(call.day),
-      ).length;
-      if (!plan.hardships) expect(made / life.least[table]).toBeLessThanOrEqual(MAX_REQUESTS);
-    }
-  });
-
-  it('leaves a day empty after the service has emptied it', () => {
-    const emptied = heldTables.flatMap((table) =>
-      life.brand.days
-        .filter((day) => (life.brand.held[table].get(day) ?? []).length > 0)
-        .filter((day) => wordAt(life.brand, table, day, life.time.nowMs).length === 0)
-        .map((day) => `${table} ${day}`),
-    );
-    expect(emptied.length).toBeGreaterThan(1);
-    expect(emptied.map((name) => life.judge.seen.get(name)?.at(-1)?.rows)).toEqual(emptied.map(() => []));
   });
 }
 

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { SendRequest } from '../../shared/ports.ts';
-import type { HeldTable, LivingBrand } from '../simulation/brand.ts';
+import type { LivingBrand } from '../simulation/brand.ts';
 import type { LakeKind } from '../simulation/lake.ts';
 import { Random } from '../simulation/random.ts';
 import {
@@ -22,7 +22,6 @@ import { type Books, createBooks } from './books.ts';
 import { livingBrand } from './brand.ts';
 import { type Judge, createJudge } from './judge.ts';
 import { type LifeTime, type Pipeline, createPipeline } from './pipeline.ts';
-import { leastRequests } from './policy.ts';
 
 export interface LifePlan {
   seed: number;
@@ -52,7 +51,6 @@ export interface LivedLife {
   time: LifeTime;
   outcomes: SyncOutcome[];
   closes: ClosedMonth[];
-  least: Record<HeldTable, number>;
   close(): Promise<void>;
 }
 
@@ -71,8 +69,6 @@ const ZONE = 'America/New_York';
 const FIRST_DAY = '2026-03-01';
 /** How long a call of the service takes. */
 const CALL_MS = 25;
-/** The default policy of docs/reference/settings.md. */
-const RESUME_WITHIN_MS = 6 * HOUR_MS;
 
 export async function live({
   seed,
@@ -88,7 +84,6 @@ export async function live({
   const has = (hardship: Hardship) => hardships.includes(hardship);
   const reading = has('other readings of the interface') && random.pick(interpretations).interpretation;
   const interpretation = reading || plainInterpretation;
-  const sizes = pageSizes(has('small pages'));
   const service = simulatedService({
     brand,
     account,
@@ -119,31 +114,23 @@ export async function live({
       startDate: firstDay,
       secretName: 'none',
       ...settingsFor(interpretation),
-      reports: sizes.settings,
+      reports: pageSizes(has('small pages')),
     },
   });
-  const leniency = {
-    resumedMs: has('deaths') ? RESUME_WITHIN_MS : 0,
-    unansweredLookups: has('outages'),
-  };
-  const { settings } = pipeline;
-  const judge = createJudge(brand, pipeline.lake, firstDay, { settings, leniency });
+  const judge = createJudge(brand, pipeline.lake, pipeline.settings);
   const books = createBooks(pipeline.readings, { store: pipeline.lake.store, judge, timeZone: ZONE });
   const look = async (run: Parameters<Judge['look']>[0]) => {
     await judge.look(run);
     await books.book();
   };
   const outcomes: SyncOutcome[] = [];
-  const begunMs: number[] = [];
   const hard = random.fork('hardships');
   const times = [...runTimes(brand, random.fork('runs')), ...laterRuns(brand)];
   const run = async (options: Parameters<Pipeline['run']>[0], isAlone = true) => {
-    const startMs = time.nowMs;
     const [outcome] = await Promise.all([pipeline.run(options), ...(isAlone ? [] : [pipeline.run()])]);
     outcomes.push(outcome);
-    begunMs.push(startMs);
     const isComplete = outcome.status === 'complete' && isAlone;
-    await look({ startMs, endMs: time.nowMs, isComplete });
+    await look({ endMs: time.nowMs, isComplete });
     if (isComplete) await closeMonths();
     return outcome;
   };
@@ -159,11 +146,10 @@ export async function live({
   };
   for (const runMs of has('a dead week') ? withoutAWeek(times) : times) {
     time.nowMs = Math.max(time.nowMs, runMs);
-    const startMs = time.nowMs;
     isDown = has('outages') && hard.chance(0.1) ? () => hard.chance(0.5) : () => false;
     if (has('deaths') && hard.chance(0.3)) {
       await pipeline.runUntilDeath(hard.whole(1, 400));
-      await look({ startMs, endMs: time.nowMs, isComplete: false });
+      await look({ endMs: time.nowMs, isComplete: false });
     }
     const clockAheadMs =
       has('wrong clocks') && hard.chance(0.2) ? hard.pick([-3 * DAY_MS, HOUR_MS, 40 * DAY_MS]) : 0;
@@ -181,7 +167,6 @@ export async function live({
   }
   return {
     ...{ brand, service, pipeline, judge, books, time, outcomes, closes },
-    least: leastRequests(brand, begunMs, sizes.perPage),
     close: () => pipeline.lake.close(),
   };
 }
@@ -227,16 +212,13 @@ function withoutAWeek(times: readonly number[]): number[] {
 /** After hardships, plain runs follow until nothing is left to do. */
 const MAX_CALM_RUNS = 60;
 
-function pageSizes(small: boolean): { settings: JsonObject; perPage: Record<HeldTable, number> } {
+function pageSizes(small: boolean): JsonObject {
   const [page, limit] = small ? [20, 5] : [100, 200];
   return {
-    settings: {
-      clicks_list: { page_size: page },
-      clicks_detail: { enabled: true },
-      order_list: { page_size: page },
-      transaction_list: { limit },
-      amazon_attribution_report: { limit },
-    },
-    perPage: { clicks: page, orders: page, transactions: limit, attribution: limit },
+    clicks_list: { page_size: page },
+    clicks_detail: { enabled: true },
+    order_list: { page_size: page },
+    transaction_list: { limit },
+    amazon_attribution_report: { limit },
   };
 }

@@ -317,13 +317,6 @@ describe('without I/O, a claim', () => {
       'resume',
     ],
     [
-      'appends to lookups that began at this very moment if their upstream day has another snapshot',
-      { claim },
-      progress([{ ...lookedUp, startedAt: at('10:00') }]),
-      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
-      'append',
-    ],
-    [
       'appends to lookups if a clock ahead dated the committed version later than their start',
       { claim, committed: committed({ readFrom: at('09:30') }) },
       progress([lookedUp]),
@@ -477,12 +470,6 @@ describe('the slices to read', () => {
     const slices = slicesAfterRestart(entry, progress([finished, second, third]), situation('clicks_list'));
     expect(slices.slice(0, -1)).toEqual([finished, second]);
     expect(slices.slice(-1).map(window)).toEqual([[at('09:15'), at('10:00'), false]]);
-  });
-
-  it('are one slice if nothing was staged or claimed', () => {
-    expect(slicesAfterRestart({}, progress([]), situation('clicks_list')).map(window)).toEqual([
-      [at('00:00'), at('10:00'), true],
-    ]);
   });
 
   it.each<[string, Progress, DaySituation]>([

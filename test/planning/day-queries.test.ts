@@ -189,42 +189,6 @@ describe('the queries of a day', () => {
 
   it.each<[string, string, JsonObject, JsonObject, DayQuery[]]>([
     [
-      'clicks, on a day of 25 hours',
-      'clicks_list',
-      {},
-      {},
-      [{ role: 'include', fields: { start_time: 1793505600, end_time: 1793595600 } }],
-    ],
-    [
-      'orders, with a query of only the end',
-      'order_list',
-      {},
-      { filters: { status: 'new' } },
-      [
-        { role: 'include', fields: { status: 'new', start_time: 1793505600, end_time: 1793595600 } },
-        { role: 'exclude', fields: { status: 'new', start_time: 1793595600, end_time: 1793595600 } },
-      ],
-    ],
-    [
-      'orders, with two ranges that meet at the end',
-      'order_list',
-      { endTime: 'inclusive' },
-      {},
-      [
-        { role: 'include', fields: { start_time: 1793505600, end_time: 1793595600 } },
-        { role: 'exclude', fields: { start_time: 1793595599, end_time: 1793595600 } },
-        { role: 'exclude', fields: { start_time: 1793595600, end_time: 1793595601 } },
-        { role: 'restore', fields: { start_time: 1793595599, end_time: 1793595601 } },
-      ],
-    ],
-    [
-      'transactions of a date',
-      'transaction_list',
-      {},
-      { filters: { sku: 'x' } },
-      [{ role: 'include', fields: { sku: 'x', start_date: '20261101', end_date: '20261101' } }],
-    ],
-    [
       'attribution up to midnight, without the records at midnight',
       'amazon_attribution_report',
       { endDate: 'midnight' },

@@ -49,23 +49,6 @@ describe('the plan', () => {
     expect(waitingDays(ledgers, policy, NOW_MS)).toEqual(['2026-03-14']);
   });
 
-  it('has the newest re-read first, and the failed day that waited longest first', () => {
-    const ledgers = ledgersOf({
-      '2026-03-16': readAt('2026-03-19T05:00:00.000Z'),
-      '2026-03-15': readAt('2026-03-18T05:00:00.000Z'),
-      '2026-03-14': { failure: failure('2026-03-20T14:00:00.000Z') },
-      '2026-03-13': { failure: failure('2026-03-20T12:00:00.000Z') },
-      '2026-03-12': { failure: failure('2026-03-20T13:00:00.000Z') },
-    });
-    expect(summary(plan(ledgers, policy, NOW_MS)).slice(-5)).toEqual([
-      '2026-03-16 refresh',
-      '2026-03-15 refresh',
-      '2026-03-13 retry',
-      '2026-03-12 retry',
-      '2026-03-14 retry',
-    ]);
-  });
-
   it('lists the waiting days of all months, the newest first', () => {
     const waiting = { failure: failure(later) };
     const ledgers = ledgersOf(
@@ -126,11 +109,6 @@ describe('the plan', () => {
     expect(plan(ledgersOf({}), policy, NOW_MS).map(({ day }) => day)).toEqual(days.toReversed());
     const settled = Object.fromEntries(days.map((day) => [day, readAt(NOW, { state: 'settled' })]));
     expect(plan(ledgersOf(settled), policy, NOW_MS)).toEqual([]);
-  });
-
-  it('leaves out months without a ledger', () => {
-    const days = plan(ledgersOf({}, ['2026-02']), { ...policy, startDate: '2026-02-27' }, NOW_MS);
-    expect(days.map(({ day }) => day)).toEqual(['2026-02-28', '2026-02-27']);
   });
 
   it.each<[string, string, string[]]>([

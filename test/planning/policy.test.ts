@@ -4,7 +4,6 @@ import { HOUR_MS } from '../../shared/days.ts';
 import { enabledPolicy, policyFingerprint, policyOf } from '../../shared/planning/policy.ts';
 import { queryFingerprint } from '../../shared/planning/day-queries.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { clicks } from '../../shared/reports/clicks.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { policy } from './entries.ts';
@@ -47,10 +46,6 @@ describe('the policy of a report', () => {
     });
   });
 
-  it('has no states if the records of the report have no states', () => {
-    expect(enabledPolicy(settingsWith(), 'acme', clicks)).not.toHaveProperty('words');
-  });
-
   it.each<[string, ReturnType<typeof settingsWith> | undefined]>([
     ['that has no settings', undefined],
     ['that is disabled', settingsWith({ reports: { order_list: { enabled: false } } })],
@@ -60,10 +55,6 @@ describe('the policy of a report', () => {
 
   it('is undefined for a brand that the settings do not have', () => {
     expect(enabledPolicy(settingsWith(), 'globex', orders)).toBeUndefined();
-  });
-
-  it('exists if the report is enabled', () => {
-    expect(enabledPolicy(settingsWith(), 'acme', orders)).toMatchObject({ timeZone: 'UTC' });
   });
 });
 

@@ -45,36 +45,6 @@ describe('a key of the settings', () => {
   it.each<[string, string | string[], Partial<KeyEvidence>, string | undefined]>([
     ['identifies every record', 'order_id', {}, undefined],
     [
-      'is misspelt',
-      'ordr_id',
-      { withoutKey: 9 },
-      'no record has "ordr_id", did you mean order_id? (fields: amount, order_id, sku)',
-    ],
-    [
-      'has one misspelt field',
-      ['order_id', 'skus'],
-      { withoutKey: 9 },
-      'no record has "skus", did you mean sku? (fields: amount, order_id, sku)',
-    ],
-    [
-      'is similar to no field',
-      'reference',
-      { withoutKey: 9 },
-      'no record has "reference" (fields: amount, order_id, sku)',
-    ],
-    [
-      'is missing in some records, or occurs twice on a page',
-      ['order_id', 'sku'],
-      { withoutKey: 2 },
-      '2 of 9 records have no "order_id" and "sku", or share it with another record of the same page',
-    ],
-    [
-      'is the same in different records',
-      'order_id',
-      { keyIsNone: true },
-      'records with the same "order_id" differ',
-    ],
-    [
       'is one of many fields',
       'x_1',
       { withoutKey: 9, fields: MANY },

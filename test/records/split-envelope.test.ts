@@ -70,33 +70,6 @@ describe('a response that is split', () => {
     expect(split && stringifyJson(split.rest)).toBe(rest);
   });
 
-  it.each<[string, string]>([
-    ['is empty', ''],
-    ['is not an object', '[{"data":{"list":[]}}]'],
-    ['has no data', '{"code":0}'],
-    ['has data that is not an object', '{"data":[{"a":1}]}'],
-    ['has no list', '{"data":{"count":0}}'],
-    ['has two lists', '{"data":{"a":[],"b":[]}}'],
-    ['has something else under the list’s name', '{"data":{"list":{},"rows":[{"a":1}]}}'],
-    ['has a list of something else', '{"data":{"list":[1]}}'],
-    ['has an unusual list and a plain one', '{"data":{"list":[{"a":1,"a":2}],"rows":[{"a":1}]}}'],
-    ['has data twice', '{"data":{"list":[{"a":1}]},"data":{"list":[]}}'],
-    ['has the list twice', '{"data":{"list":[{"a":1}],"list":[{"a":2}]}}'],
-    ['has the code twice', '{"code":0,"code":1,"data":{"list":[]}}'],
-    ['has an escaped key', '{"d\\u0061ta":{"list":[]},"data":{"list":[]}}'],
-    ['has an escaped key in its data', '{"data":{"\\u006cist":[1],"list":[]}}'],
-    ['has the key for the values of repeated keys', '{"_duplicates":{},"data":{"list":[]}}'],
-    ['has a byte order mark', '\ufeff{"data":{"list":[]}}'],
-    ['has bytes after its end', '{"data":{"list":[]}}x'],
-    ['has a second value after its end', '{"data":{"list":[]}} {}'],
-    ['is cut off', '{"data":{"list":[]}'],
-    ['is cut off in its list', '{"data":{"list":[{"a":1}'],
-    ['has an extra comma', '{"data":{"list":[]},}'],
-    ['has a value that is not JSON', '{"code":01,"data":{"list":[]}}'],
-  ])('is left to the exact parser if it %s', (_name, text) => {
-    expect(splitEnvelope(Buffer.from(text))).toBeUndefined();
-  });
-
   it.each([
     [MAX_BESIDE_BYTES, true],
     [MAX_BESIDE_BYTES + 1, false],

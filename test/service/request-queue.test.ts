@@ -53,12 +53,6 @@ function orderOf(...asked: Turn[]): string[] {
 }
 
 describe('waiting requests', () => {
-  it('are served in turns of their reports, the lowest rank of each report first', () => {
-    expect(
-      orderOf(of('clicks', 3), of('clicks', 1), of('clicks', 2), of('orders', 9), of('orders', 8)),
-    ).toEqual(['clicks 1', 'orders 8', 'clicks 2', 'orders 9', 'clicks 3']);
-  });
-
   it('do not use a turn of their report if they are urgent', () => {
     expect(orderOf(of('clicks', 0, true), of('clicks', 2), of('orders', 1))).toEqual([
       'clicks 0!',
@@ -73,15 +67,6 @@ describe('waiting requests', () => {
       'orders 1!',
       'clicks 0',
     ]);
-  });
-
-  it('are not served after they are removed', () => {
-    const queue = createRequestQueue<number>();
-    queue.add(of('clicks', 0), 1);
-    const remove = queue.add(of('clicks', 0), 2);
-    queue.add(of('clicks', 0), 3);
-    remove();
-    expect([queue.next(), queue.next(), queue.next()]).toEqual([1, 3, undefined]);
   });
 
   it('are each served once, and never before a more urgent request or an earlier request of the same report', () => {

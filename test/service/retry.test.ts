@@ -1,6 +1,5 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { BrandReportsError } from '../../shared/errors.ts';
 import {
   createRetryBudget,
@@ -32,23 +31,6 @@ describe('retries', () => {
     ['other text', { 'retry-after': 'soon' }, undefined],
   ])('read Retry-After: %s', (_name, headers, expected) => {
     expect(retryAfterMs(headers, now)).toBe(expected);
-  });
-
-  it('never allow more than ten retries and a fifth of the calls', () => {
-    fc.assert(
-      fc.property(fc.array(fc.boolean(), { maxLength: 500 }), (events) => {
-        const budget = createRetryBudget(SERVICE_RETRY.budget);
-        let calls = 0;
-        let retries = 0;
-        for (const isCall of events) {
-          if (isCall) {
-            budget.earn();
-            calls += 1;
-          } else if (budget.spend()) retries += 1;
-        }
-        expect(retries).toBeLessThanOrEqual(10 + 0.2 * calls + 1e-9);
-      }),
-    );
   });
 
   it('are limited to ten at first, and one more for every five calls', () => {

@@ -170,21 +170,6 @@ describe('I2: a walk closes no day too early, ends right, and reads no day more 
     expect((await lake.sync()).status).toBe('complete');
     await expectDays(lake, 'order_list', '2026-03-09');
   });
-
-  it('a machine that sleeps for three hours during a run, past the end of the day', async () => {
-    const lake = sample.emptyLake();
-    lake.nowMs = endOfDay('2026-03-09', ZONE) - 30 * MINUTE_MS;
-    let requests = 0;
-    const send: SendRequest = async (request, options) => {
-      requests += 1;
-      if (requests === 6) lake.nowMs += 3 * HOUR_MS;
-      return await sendRequest(request, options);
-    };
-    await lake.sync({ send });
-    lake.nowMs += HOUR_MS;
-    expect((await lake.sync()).status).toBe('complete');
-    await expectDays(lake, 'order_list', '2026-03-09');
-  });
 });
 
 /** By key: the version of each object. A rate budget contains no time. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ReportName } from '../../sample/brand.ts';
 import { yieldingStore } from '../fakes/yielding-store.ts';
 import { wrongReports } from './lake-contents.ts';
-import { REPORTS, type SampleLake } from './sample-lake.ts';
+import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
@@ -36,23 +36,6 @@ async function runsAtOnce(
 const yieldsOfARun = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 40 });
 
 describe('concurrent runs', () => {
-  it.each([2, 3])('I5: divide the days among themselves and leave the right lake: %i runs', async (count) => {
-    const lake = sample.emptyLake();
-    const outcomes = await runsAtOnce(
-      lake,
-      Array.from({ length: count }, () => [1]),
-      { leases: true },
-    );
-    const days = outcomes.flatMap(({ reports }) => reports.flatMap(({ days }) => days));
-    const published = days.filter(({ outcome }) => outcome === 'published');
-    expect(days.some(({ outcome }) => outcome === 'busy')).toBe(true);
-    expect(days.some(({ outcome }) => outcome === 'failed')).toBe(false);
-    expect(published.length).toBeGreaterThanOrEqual(REPORTS.length * 3 - 3);
-    expect(outcomes.every(({ status }) => status !== 'failed')).toBe(true);
-    expect((await lake.sync()).status).toBe('complete');
-    expect(await wrongReports(lake, TODAY)).toEqual({});
-  });
-
   it.each([true, false])('I5: leave the right lake in any interleaving (leases: %s)', async (leases) => {
     await fc.assert(
       fc.asyncProperty(
@@ -69,18 +52,6 @@ describe('concurrent runs', () => {
         },
       ),
       { numRuns: 12 },
-    );
-  });
-
-  it('I5: finish everything without leases, although they take over each other’s days', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.tuple(yieldsOfARun, yieldsOfARun), async (each) => {
-        const reports: ReportName[] = ['order_list'];
-        const lake = sample.emptyLake();
-        await runsAtOnce(lake, each, { leases: false, reports });
-        expect(await wrongReports(lake, TODAY, reports)).toEqual({});
-      }),
-      { numRuns: 20 },
     );
   });
 });

@@ -163,43 +163,6 @@ describe('what was proven', () => {
     },
   );
 
-  it.each([
-    { isAtEnd: false, orders: [6, 5, 2] },
-    { isAtEnd: true, orders: [9, 8, 2] },
-  ])(
-    'I1: stays proven for all ranges around the end with endTime "inclusive": a record there: $isAtEnd',
-    async ({ isAtEnd, orders }) => {
-      const refusing = { endTime: 'inclusive', equalTimes: 'refused' } as const;
-      const lake = await lakeWith(refusing, { isAtEnd, brandSettings: { endTime: 'inclusive' } });
-      expect((await readings(lake, 3)).orders).toEqual(orders);
-    },
-  );
-
-  it('I1: stays proven for the midnight that ends a day of transactions', async () => {
-    const lake = await lakeWith(
-      { endDate: 'midnight_inclusive' },
-      { brandSettings: { endDate: 'midnight' } },
-    );
-    lake.brand.records.transaction_list.push(transactionAt(startOfDay(NEXT, ZONE), 500));
-    const sent: number[] = [];
-    for (let number = 0; number < 3; number += 1) {
-      const before = requestsOf(lake, 'transaction_list').length;
-      await reading(lake);
-      sent.push(requestsOf(lake, 'transaction_list').length - before);
-    }
-    // Two requests a day, and one in the third reading.
-    expect(sent).toEqual([10, 10, 5]);
-  });
-
-  it('I1: is proven again if the next reading shows that the service treats the end of a range differently', async () => {
-    const lake = await lakeWith({ endTime: 'exclusive' }, { isAtEnd: true });
-    expect((await readings(lake, 3)).orders).toEqual([4, 3, 2]);
-    lake.service.interpretations.endTime = 'inclusive';
-    expect((await readings(lake, 3)).orders).toEqual([4, 4, 2]);
-    lake.service.interpretations.endTime = 'exclusive';
-    expect((await readings(lake, 3)).orders).toEqual([3, 3, 2]);
-  });
-
   it('I1: is corrected by the next reading after one empty answer for the end of a day', async () => {
     const lake = await lakeWith({ endTime: 'inclusive' }, { isAtEnd: true });
     const stop = lake.service.addFault({
@@ -214,24 +177,6 @@ describe('what was proven', () => {
     expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.rows).toBe(ROWS + 1);
     lake.nowMs += HOUR_MS;
     expect((await readings(lake, 3)).orders).toEqual([4, 4, 2]);
-  });
-
-  it('I1: does not hold if a record at the end of a day changes: the end is requested again', async () => {
-    const lake = await lakeWith({ endTime: 'inclusive' }, { isAtEnd: true });
-    await readings(lake, 3);
-    const { records } = lake.brand;
-    const changed = { ...AT_END, record: { ...AT_END.record, status: 'void' } };
-    records.order_list = records.order_list.map((held) => (held === AT_END ? changed : held));
-    expect((await readings(lake, 3)).orders).toEqual([4, 2, 2]);
-  });
-
-  it('I8: is forgotten if the service ends its pages in another way', async () => {
-    const lake = await lakeWith({ pageCap: 20, finalCursor: 'absent' });
-    expect((await readings(lake, 2)).transactions).toEqual([3, 2]);
-    lake.service.interpretations.finalCursor = 'null';
-    expect((await readings(lake, 1)).transactions).toEqual([2]);
-    lake.service.interpretations.finalCursor = 'absent';
-    expect((await readings(lake, 2)).transactions).toEqual([3, 2]);
   });
 
   it('I8: is forgotten if the settings change that it depends on', async () => {

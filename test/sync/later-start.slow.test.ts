@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { resultObjects, query } from '../../cli/query-result.ts';
-import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { consoleControls } from '../../functions/console-controls.ts';
-import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
-import { openLocalStore } from '../../shared/adapters/local/store.ts';
+import { DAY_MS, HOUR_MS, daysFrom } from '../../shared/days.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings, type Settings } from '../../shared/settings/settings.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { watch } from '../../shared/watcher/watch.ts';
 import { numberText } from '../../shared/json.ts';
-import { writeLake } from '../fakes/lake-on-disk.ts';
-import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { coverageOf, ledgerEntry } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
@@ -114,20 +109,6 @@ async function problems(startDate: string): Promise<string[]> {
   return found.problems.map(({ what }) => what);
 }
 
-async function freshness(startDate: string): Promise<unknown> {
-  const folder = await temporaryFolder();
-  await writeLake(lake.store, folder.path);
-  const sql = 'SELECT days_failed, days_missing, days_overdue, failing_since IS NULL AS well FROM freshness';
-  const connection = await createSqlConnection(
-    { store: openLocalStore(folder.path), reports, settings: settingsOf(startDate), nowMs: lake.nowMs },
-    sql,
-  );
-  const rows = await Array.fromAsync(resultObjects(await query(connection, sql)));
-  connection.closeSync();
-  await folder.remove();
-  return JSON.parse(JSON.stringify(rows));
-}
-
 describe('a day that was never read', () => {
   it('is failed while the settings include it', async () => {
     expect((await shownDays(FIRST))[REFUSED]).toBe('failed');
@@ -153,12 +134,6 @@ describe('a day that was never read', () => {
     const days = await publishedDays();
     expect(Object.keys(days)).toEqual(daysFrom(FIRST, '2026-03-12').filter((day) => day !== REFUSED));
     expect(Object.values(days)).not.toContain('failed');
-  });
-
-  it('does not count as missing in freshness', async () => {
-    // The view compares with the machine's time, which is months after the lake's time.
-    const since = daysFrom('2026-03-13', addDays(dayOf(Date.now(), 'UTC'), -1)).length;
-    expect(await freshness(LATER)).toMatchObject([{ days_failed: 0, days_missing: since, well: true }]);
   });
 
   it('is expected and requested again once the settings begin earlier', async () => {

@@ -1,10 +1,8 @@
-/** Tests lookups after a rollback, after a restore, and in an outage of their action, and readings that are disregarded. */
+/** Tests lookups after a restore and in an outage of their action, and readings that are disregarded. */
 import { expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
-import { rollBack } from '../../shared/operations/rollback.ts';
-import { clickDetails } from '../../shared/reports/click-details.ts';
 import { restoreAll } from '../restore/restore-all.ts';
 import { coverageOf, ledgerEntry, outcomesOf } from './lake-contents.ts';
 import { BRAND, type SampleLake } from './sample-lake.ts';
@@ -32,22 +30,6 @@ async function syncDaily(lake: SampleLake, days: number, of = scope): Promise<vo
     lake.nowMs += DAY_MS;
   }
 }
-
-const loseClick = (lake: SampleLake) => restate(lake.brand, 'clicks_list', DAY, (held) => held.slice(1));
-
-it('a day that was re-read after a rollback can be rebuilt', async () => {
-  const lake = sample.emptyLake();
-  await syncDaily(lake, 1);
-  loseClick(lake);
-  await syncDaily(lake, 1);
-  const [before] = (await ledgerEntry(lake, 'clicks_detail', DAY)).superseded ?? [];
-  const of = { settings: lake.settings(), report: clickDetails, brand: BRAND, day: DAY };
-  await rollBack({ ...lake.access(), ...of }, before?.snapshot ?? '');
-  loseClick(lake);
-  await syncDaily(lake, 1);
-  const { reports } = await lake.rebuild({ reports: ['clicks_detail'], from: DAY, to: DAY });
-  expect(reports[0]?.days).toMatchObject([{ dt: DAY, outcome: 'unchanged' }]);
-});
 
 it('days whose ledger was made from snapshots settle even if the service has forgotten their clicks', async () => {
   const lake = sample.emptyLake();

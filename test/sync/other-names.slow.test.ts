@@ -1,14 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { resultObjects, query } from '../../cli/query-result.ts';
-import { createSqlConnection } from '../../cli/sql-tables.ts';
-import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
 import { type ReportLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
 import { mayChange } from '../../shared/planning/states.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
-import { writeLake } from '../fakes/lake-on-disk.ts';
-import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { ledgerEntry } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
@@ -76,19 +71,6 @@ beforeAll(async () => {
 
 const settings = (own: JsonObject = {}) => lake.settings({ brandSettings: { reports: { order_list: own } } });
 
-async function sums(own: JsonObject): Promise<unknown> {
-  const folder = await temporaryFolder();
-  await writeLake(lake.store, folder.path);
-  const sql = `SELECT sum(orders) AS orders, CAST(sum(amount) AS double) AS amount, CAST(sum(commission) AS double) AS commission,
-    CAST(sum(bonus) AS double) AS bonus FROM publisher_performance WHERE dt = '${DAY}'`;
-  const lakeOf = { store: openLocalStore(folder.path), reports, settings: settings(own), nowMs: lake.nowMs };
-  const connection = await createSqlConnection(lakeOf, sql);
-  const [row] = await Array.fromAsync(resultObjects(await query(connection, sql)));
-  connection.closeSync();
-  await folder.remove();
-  return JSON.parse(JSON.stringify(row));
-}
-
 function dayOf(known: readonly ReportLedgers[], own: JsonObject) {
   const tables = tableStatuses(settings(own), reports, known, lake.nowMs);
   const of = tables.find(({ report }) => report === 'order_list');
@@ -100,21 +82,6 @@ function total(field: string, of: readonly JsonObject[]): number {
 }
 
 describe('fields that the settings name after a day was read', () => {
-  it('are right in views without another reading', async () => {
-    const counted = orders.filter(({ status }) => status !== 'void');
-    const isBonus = ({ type }: JsonObject) => type === 'bonus';
-    expect(await sums(set)).toEqual({
-      orders: orders.filter((record) => !isBonus(record)).length,
-      amount: total(
-        'amount',
-        counted.filter((record) => !isBonus(record)),
-      ),
-      commission: total('commission', counted),
-      bonus: total('commission', counted.filter(isBonus)),
-    });
-    expect(await sums({})).toMatchObject({ amount: null, commission: null });
-  });
-
   it('decide which records can still change and which states are unknown, without another reading', async () => {
     const { committed } = await ledgerEntry(lake, 'order_list', DAY);
     if (!committed) throw new Error('the day was read');

@@ -8,7 +8,7 @@ import type { Fault } from '../../sample/faults.ts';
 import { HOUR_MS } from '../../shared/days.ts';
 import { type Json, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
-import { ledgerEntry, outcomesOf, publishedDays, serviceDays } from './lake-contents.ts';
+import { ledgerEntry, outcomesOf, publishedDays } from './lake-contents.ts';
 import { type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -45,9 +45,6 @@ async function committed(lake: SampleLake) {
 /** The digest of the day's published details, read from their snapshot. */
 const digestOf = async (lake: SampleLake) => (await publishedDays(lake, 'clicks_detail')).get(DAY);
 
-/** The digest of the service's details. */
-const servedDigest = async (lake: SampleLake) => (await serviceDays(lake, 'clicks_detail', DAY)).get(DAY);
-
 const idsOf = (lake: SampleLake) => recordsOfDay(lake.brand, 'clicks_list', DAY).map(({ id }) => String(id));
 const digits = (value: Json | undefined) => numberText(value) ?? String(value);
 
@@ -66,20 +63,6 @@ function forget(lake: SampleLake, ids: readonly string[]): void {
   restate(lake.brand, 'clicks_detail', DAY, (held) =>
     held.filter(({ record }) => !forgotten.has(String(record.id))),
   );
-}
-
-/** The raw records of the details have expired. */
-function expireRaw(lake: SampleLake, isGone: (key: string) => boolean = () => true): void {
-  for (const key of [...lake.store.objects.keys()])
-    if (key.startsWith('raw/clicks_detail/') && isGone(key)) lake.store.objects.delete(key);
-}
-
-/** Runs the sync twelve hours apart. */
-async function runOn(lake: SampleLake, days: number): Promise<void> {
-  for (let run = 0; run < 2 * days; run += 1) {
-    lake.nowMs += 12 * HOUR_MS;
-    await lake.sync({ scope: both });
-  }
 }
 
 describe('I1: the published detail of a click that is still there', () => {
@@ -110,19 +93,6 @@ describe('I1: the published detail of a click that is still there', () => {
 });
 
 describe('the published detail of a click', () => {
-  it('is removed with its click, even without raw records', async () => {
-    const lake = await publishedLake();
-    const ids = idsOf(lake);
-    restate(lake.brand, 'clicks_list', DAY, (held) =>
-      held.filter(({ record }) => String(record.id) !== ids[0]),
-    );
-    forget(lake, ids.slice(0, 1));
-    expireRaw(lake);
-    await runOn(lake, 2);
-    expect((await committed(lake))?.rows).toBe(ids.length - 1);
-    expect(await digestOf(lake)).toBe(await servedDigest(lake));
-  });
-
   it('stops no reading if it is unreadable, and is reported as lost', async () => {
     const lake = await publishedLake();
     const { snapshot = '' } = (await committed(lake)) ?? {};

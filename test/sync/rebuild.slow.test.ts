@@ -184,17 +184,6 @@ describe('a rebuild from raw records', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('skips days that were never committed', async () => {
-    const lake = await synced();
-    const outcome = await lake.rebuild(scopeOf('order_list', '2026-01-01', FIRST));
-    expect([outcome.status, outcomes(outcome)]).toEqual(['complete', { [FIRST]: 'unchanged' }]);
-    const none = await lake.rebuild(scopeOf('order_list', '2026-01-01', '2026-01-31'));
-    expect(none).toEqual({
-      status: 'complete',
-      reports: [{ brand: 'acme', report: 'order_list', status: 'complete', days: [] }],
-    });
-  });
-
   it('rebuilds at least one day if time is up, and lists the remaining days', async () => {
     const lake = await synced();
     const outcome = await lake.rebuild(scopeOf('order_list'), { deadline: NO_TIME });
@@ -336,18 +325,6 @@ describe('another key', () => {
     lake.nowMs += HOUR_MS;
     expect(await readNext(lake, 'order_list', noKey)).not.toContain(DAY);
   });
-
-  it.each(REPORTS.filter((report) => report !== 'clicks_list'))(
-    'of several fields also applies to the raw records of %s',
-    async (report) => {
-      const lake = await synced(['clicks_list', report]);
-      const brandSettings = { reports: { [report]: { key: ['none', 'no_such_field'] } } };
-      const outcome = await lake.rebuild(scopeOf(report, DAY, DAY), { brandSettings });
-      expect(outcomes(outcome)).toEqual({ [DAY]: 'unchanged' });
-      const { committed } = await ledgerEntry(lake, report, DAY);
-      expect(committed?.values?.keyUnused).toMatch(/^no record has "none" and "no_such_field"/);
-    },
-  );
 
   it('that different records share is left to a second reading', async () => {
     const lake = paged.emptyLake();

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { recordsOfDay, restate } from '../../sample/brand.ts';
+import { recordsOfDay } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
+import { type Json, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
@@ -102,22 +102,6 @@ describe('a click whose detail is refused', () => {
     });
   });
 
-  it('is left out alone if its answer is nested too deeply to be read; other answers may be huge', async () => {
-    const lake = closedDay();
-    const ids = await afterReleased(lake);
-    const nested = Array.from({ length: 3000 }).reduce<Json>((inner) => [inner], 1);
-    const fields: Record<string, JsonObject> = {
-      [ids[0] ?? '']: { nested },
-      [ids[1] ?? '']: { note: 'x'.repeat(2_000_000) },
-    };
-    restate(lake.brand, 'clicks_detail', DAY, (held) =>
-      held.map((one) => ({ ...one, record: { ...one.record, ...fields[String(one.record.id)] } })),
-    );
-    const { day, warnings } = await run(lake);
-    expect(day).toMatchObject({ outcome: 'published', rows: ids.length - 1, refusedLookups: 1 });
-    expect(warnings).toMatchObject([{ lookups: 1, message: expect.stringContaining('nested deeper') }]);
-  });
-
   it('is not requested before its wait is over, and then alone, until it is answered', async () => {
     const lake = closedDay();
     const ids = await afterReleased(lake);
@@ -179,36 +163,6 @@ describe('a click whose detail is refused', () => {
     expect(await committed(lake)).not.toHaveProperty('refusedLookups');
   });
 
-  it('of the open day does not stop the lookups of later clicks', async () => {
-    const lake = sample.emptyLake();
-    const [refused = ''] = clickIds(lake);
-    const stop = refuse(lake, [refused], CODE);
-    await run(lake);
-    lake.nowMs += 30 * MINUTE_MS;
-    const later = await run(lake);
-    expect(later.requested).not.toContain(refused);
-    expect(later.day).toMatchObject({ rows: clickIds(lake).length - 1, refusedLookups: 1 });
-    stop();
-    lake.nowMs += 30 * MINUTE_MS;
-    const found = await run(lake);
-    expect(found.requested).toContain(refused);
-    expect(found.day).toMatchObject({ rows: clickIds(lake).length });
-    expect(await committed(lake)).not.toHaveProperty('refusedLookups');
-  });
-
-  it('is distinguished from a wrong credential in a run without other requests', async () => {
-    const lake = closedDay();
-    const ids = await afterReleased(lake);
-    const refused = ids.slice(0, 5);
-    refuse(lake, refused, CODE);
-    await run(lake);
-    lake.nowMs += HOUR_MS;
-    const again = await run(lake, { scope: { reports: ['clicks_detail'] } });
-    expect(again).toMatchObject({ status: 'complete', day: { outcome: 'unchanged', refusedLookups: 5 } });
-    expect(again.requested.toSorted()).toEqual(expect.arrayContaining(refused.toSorted()));
-    expect(again.requested.length).toBeLessThanOrEqual(refused.length + 1);
-  });
-
   describe('and requested again, after a click that was found before', () => {
     /** A lake whose refused clicks are due and no longer refused. */
     async function refusedBefore(): Promise<{ lake: SampleLake; ids: string[]; refused: string[] }> {
@@ -233,31 +187,6 @@ describe('a click whose detail is refused', () => {
       expect(requestsOf(lake, 'clicks_list').length).toBe(lists);
     });
 
-    it('loses no try while the service refuses every lookup, and is found once it answers again', async () => {
-      const lake = sample.emptyLake();
-      lake.nowMs = Date.parse('2026-03-11T05:00:00Z');
-      const refresh = [{ untilAgeDays: 1, every: '1 day' }];
-      const brandSettings = {
-        reports: { clicks_list: { refresh }, clicks_detail: { enabled: true, refresh } },
-      };
-      const ids = await afterReleased(lake);
-      const stop = refuse(lake, ids.slice(0, 3), CODE);
-      await run(lake, { brandSettings });
-      stop();
-      const end = refuse(lake, ids, CODE);
-      for (const hours of [1, 2, 4, 8, 16, 24, 24, 24]) {
-        lake.nowMs += hours * HOUR_MS;
-        const { status, error } = await run(lake, { ...alone, brandSettings });
-        expect([status, error?.message]).toEqual(['failed', expect.stringContaining('refuse the action')]);
-      }
-      expect(await committed(lake)).toMatchObject({ rows: ids.length - 3, state: 'closed' });
-      end();
-      lake.nowMs += 24 * HOUR_MS;
-      await run(lake, { ...alone, brandSettings });
-      expect(await committed(lake)).toMatchObject({ rows: ids.length, state: 'settled' });
-      expect(await committed(lake)).not.toHaveProperty('refusedLookups');
-    });
-
     it('I1: stays in a day of a few clicks that is read with a range, even if the service has forgotten the clicks', async () => {
       const few = await sampleLake({
         now: '2026-03-10T04:30:00Z',
@@ -276,17 +205,6 @@ describe('a click whose detail is refused', () => {
       }
       expect(await committed(few)).not.toHaveProperty('refusedLookups');
       await few.close();
-    });
-
-    it('fails with the code of the refusal if the whole day is read with a range and its details are forgotten', async () => {
-      const { lake, ids } = await refusedBefore();
-      refuse(lake, ids, CODE);
-      lake.nowMs += 30 * HOUR_MS;
-      const byName = { scope: { ...alone.scope, from: DAY, to: DAY } };
-      const first = await run(lake, byName);
-      const second = await run(lake, byName);
-      expect([first.error?.code, second.error?.code]).toEqual(['service_code', 'service_code']);
-      expect(second.error?.kind).toBe('contract');
     });
 
     it('fails as refused credentials after two requests if the list is refused too', async () => {
@@ -339,16 +257,6 @@ describe('a service that refuses every detail', () => {
     await run(lake);
     expect(await committed(lake)).toMatchObject({ rows: ids.length });
     expect(await committed(lake)).not.toHaveProperty('refusedLookups');
-  });
-
-  it('fails the day with HTTP 403, whichever click it is about', async () => {
-    const lake = closedDay();
-    const [refused = ''] = await afterReleased(lake);
-    const stop = refuse(lake, [refused], { kind: 'status', status: 403 });
-    const { status, error } = await run(lake);
-    stop();
-    expect({ status, kind: error?.kind }).toEqual({ status: 'failed', kind: 'auth' });
-    expect(await committed(lake)).toBeUndefined();
   });
 });
 

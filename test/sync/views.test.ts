@@ -28,12 +28,6 @@ function without(lake: SampleLake, day: string, field: string): void {
 }
 
 describe('the views of a report', () => {
-  it('are created by its first run', async () => {
-    const lake = sample.emptyLake();
-    await lake.sync({ scope });
-    expect(lake.catalog.views).toEqual(OF_ORDERS);
-  });
-
   it('are written once a day by runs that find no new column', async () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });

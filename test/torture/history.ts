@@ -17,7 +17,7 @@ import { Deadlock, Timeline } from '../simulation/timeline.ts';
 import { type LakeFaults, Life, type TrueLake, never, reachedLake } from './lake.ts';
 import { type TorturedService, ageService, createService } from './service.ts';
 import { type Finding, type Kind, type Watch, type Watched, readAtRandom, watched } from './watch.ts';
-import { type Hazard, type World, change, changesEndMs, daysOf, worldOf } from './world.ts';
+import { type World, change, changesEndMs, daysOf, worldOf } from './world.ts';
 
 /** One history and its findings. */
 export interface HistoryResult {
@@ -52,13 +52,9 @@ const MAX_PLAIN_MS = 25 * DAY_MS;
 const MIN_PLAIN_MS = 10 * DAY_MS;
 const PLAIN_INTERVAL_MS = 12 * HOUR_MS;
 
-export async function runHistory(
-  seed: number,
-  trace: (line: string) => void,
-  without: ReadonlySet<Hazard>,
-): Promise<HistoryResult> {
+export async function runHistory(seed: number, trace: (line: string) => void): Promise<HistoryResult> {
   const random = new Random(seed);
-  const world = worldOf(seed, random.fork('world'), without);
+  const world = worldOf(seed, random.fork('world'));
   const time = new Timeline(world.stormStartMs);
   const kind = random.chance(0.25) ? 'folder' : 'memory';
   const watch = newWatch(trace);
@@ -117,10 +113,8 @@ function newWatch(trace: (line: string) => void): Watch {
 async function live(history: History): Promise<void> {
   const { world, time, random, service, faults, watch } = history;
   const [ofRequests, ofCalls] = [random.pick([0, 0.01, 0.05]), random.pick([0, 0.002, 0.01])];
-  if (!world.without.has('faults')) {
-    service.faultRate = ofRequests;
-    faults.rate = ofCalls;
-  }
+  service.faultRate = ofRequests;
+  faults.rate = ofCalls;
   changeWhileRead(history, random.fork('changes while read'));
   await Promise.all([
     storm(history, random.fork('storm')),
@@ -144,7 +138,7 @@ async function storm(history: History, random: Random): Promise<void> {
   const under = new Set<Promise<unknown>>();
   while (time.nowMs < world.stormEndMs) {
     await time.sleep(random.chance(0.5) ? random.between(0, 60_000) : random.between(1, 400) * MINUTE_MS);
-    while (under.size >= (world.without.has('company') ? 1 : 3)) await Promise.race(under);
+    while (under.size >= 3) await Promise.race(under);
     const run = stormyRun(history, random.fork(`run ${history.runs}`)).finally(() => under.delete(run));
     under.add(run);
   }
@@ -155,21 +149,19 @@ async function stormyRun(history: History, random: Random): Promise<void> {
   const { world, time } = history;
   const skewMs = skewOf(world, random);
   const lastCall = random.chance(0.25) ? random.whole(1, 300) : Number.POSITIVE_INFINITY;
-  const life = new Life(world.without.has('deaths') ? Number.POSITIVE_INFINITY : lastCall, random);
+  const life = new Life(lastCall, random);
   const softMs = time.nowMs + random.pick([0, 0, 1, 3, 10, 60, 600]) * 1000;
-  const isShort = random.chance(0.5) && !world.without.has('deadlines');
+  const isShort = random.chance(0.5);
   const deadline = isShort ? { softMs, hardMs: softMs + 60_000 } : undefined;
   // A function ends when its time is over.
-  if (deadline && random.chance(0.5) && !world.without.has('deaths'))
-    void time.sleep(deadline.hardMs - time.nowMs).then(() => life.die());
-  const range = random.chance(0.15) ? rangeOf(world, time.nowMs, random) : {};
-  const { from, to } = world.without.has('ranges') ? {} : range;
+  if (deadline && random.chance(0.5)) void time.sleep(deadline.hardMs - time.nowMs).then(() => life.die());
+  const { from, to } = random.chance(0.15) ? rangeOf(world, time.nowMs, random) : {};
   const offsetMs = random.chance(0.06)
     ? random.pick([-12 * HOUR_MS, -40 * MINUTE_MS, 2 * HOUR_MS, 60 * DAY_MS])
     : 0;
   await run(history, life, random, {
     skewMs,
-    nowOffsetMs: world.without.has('event times') ? 0 : offsetMs,
+    nowOffsetMs: offsetMs,
     leases: random.chance(0.7),
     ...(deadline && { deadline }),
     scope: {
@@ -180,11 +172,11 @@ async function stormyRun(history: History, random: Random): Promise<void> {
 }
 
 /** Machines whose clock is sometimes wrong. Without `Date` headers nothing reveals the error, so it stays within the service's limit. */
-function skewOf({ hasDates, without }: World, random: Random): number {
+function skewOf({ hasDates }: World, random: Random): number {
   const skewMs = hasDates
     ? random.pick([-12 * HOUR_MS, -40 * MINUTE_MS, -3000, 3000, 40 * MINUTE_MS, 2 * HOUR_MS, 60 * DAY_MS])
     : random.whole(-50_000, 50_000);
-  return random.chance(0.3) && !without.has('clocks') ? skewMs : 0;
+  return random.chance(0.3) ? skewMs : 0;
 }
 
 function rangeOf(world: World, nowMs: number, random: Random): { from?: string; to?: string } {

@@ -89,8 +89,8 @@ export async function ageService(
 ): Promise<void> {
   while (time.nowMs < world.stormEndMs) {
     await time.sleep(random.between(5, 240) * MINUTE_MS);
-    if (random.chance(0.5) && !world.without.has('dead cursors')) service.cursors.generation += 1;
-    if (random.chance(0.05) && !world.without.has('rotations')) {
+    if (random.chance(0.5)) service.cursors.generation += 1;
+    if (random.chance(0.05)) {
       service.account = newAccount(random);
       world.secrets.add(service.account.token).add(service.account.secret);
       await time.sleep(random.between(0, 120) * MINUTE_MS);

@@ -1,8 +1,7 @@
 /**
  * `npm run torture -- --seconds N --seed S`: runs random histories in turn, each from its own seed, until the time is
  * over, and then prints a table. For a history that ends wrong it prints the faults and the command that repeats the
- * history. `--only` repeats one history, `--trace` prints all its events, `--without changes,clocks` leaves out some
- * hazards.
+ * history. `--only` repeats one history, `--trace` prints all its events.
  */
 import './deterministic.ts';
 import { parseArgs } from 'node:util';
@@ -13,25 +12,20 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string' },
-    without: { type: 'string', default: '' },
     only: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
   },
 });
 const { runHistory } = await import('./history.ts');
-const { hazards } = await import('./world.ts');
 
 const first = wholeNumber('seed', values.seed ?? String(Math.floor(Math.random() * 1e9)));
 const untilMs = Date.now() + Number(values.seconds) * 1000;
-const named = values.without.split(',').filter((name) => name !== '');
-const without = new Set(hazards.filter((hazard) => named.includes(hazard)));
-if (without.size < named.length) throw new RangeError(`--without takes ${hazards.join(', ')}`);
 const trace = values.trace ? (line: string) => console.log(line) : () => {};
 const results: HistoryResult[] = [];
 
 console.log(`torture: seeds from ${first}`);
 for (let seed = first; seed === first || (!values.only && Date.now() < untilMs); seed += 1) {
-  const result = await runHistory(seed, trace, without);
+  const result = await runHistory(seed, trace);
   results.push(result);
   if (result.findings.length === 0) continue;
   console.log(`\nseed ${seed} (${result.lake}): ${result.findings.length} wrong`);

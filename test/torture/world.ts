@@ -24,21 +24,6 @@ import type { Account } from '../strict-service/refuse.ts';
 
 export const BRAND = 'acme';
 
-/** The hazards of a storm; `--without` leaves some of them out, to find the hazard that makes a history fail. */
-export const hazards = [
-  'faults',
-  'deaths',
-  'deadlines',
-  'clocks',
-  'event times',
-  'dead cursors',
-  'rotations',
-  'changes',
-  'ranges',
-  'company',
-] as const;
-export type Hazard = (typeof hazards)[number];
-
 export interface World {
   startDate: string;
   stormStartMs: number;
@@ -55,7 +40,6 @@ export interface World {
   credentials: Account;
   /** Every token and secret that has ever been valid. */
   secrets: Set<string>;
-  without: ReadonlySet<Hazard>;
   /** A new record of the day, with its time. */
   make(table: HeldTable, day: string, at: number): Living;
   /** When a day of a table changed in another way than by records that appear soon after their time. */
@@ -69,7 +53,7 @@ const limit = 5;
 export const lateMinutes = 15;
 
 /** @param seed chooses the interpretation, so that histories in turn have all of them */
-export function worldOf(seed: number, random: Random, without: ReadonlySet<Hazard>): World {
+export function worldOf(seed: number, random: Random): World {
   const timeZone = random.pick([
     'America/New_York',
     'UTC',
@@ -107,7 +91,6 @@ export function worldOf(seed: number, random: Random, without: ReadonlySet<Hazar
     credentials: account,
     secrets: new Set([account.token, account.secret]),
     changes: [],
-    without,
     make: makerOf(random, timeZone),
   };
   fill(world, random);
@@ -324,7 +307,6 @@ export function hasChangedSince(
 
 /** Changes one day of a table: adds records, and unless the records are clicks, restates and removes some too. */
 export function change(world: World, table: HeldTable, day: string, nowMs: number, random: Random): void {
-  if (world.without.has('changes')) return;
   if (nowMs >= changesEndMs(world, table, day) || day < world.startDate) return;
   const present = wordAt(world.brand, table, day, nowMs);
   // A day settles if every record of it is final: the service may no longer change it.

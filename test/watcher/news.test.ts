@@ -135,31 +135,11 @@ describe('a watcher run', () => {
     ]);
   });
 
-  it('counts a problem that is gone for the first time as open in a message about another problem', () => {
-    const { run, messages } = startWatcher();
-    for (const [hours, seen] of [['a'], ['b'], ['a', 'b']].entries())
-      run(
-        START_MS + hours * HOUR_MS,
-        seen.map((id) => candidate(id)),
-      );
-    expect(messages.map(({ opened, open, solved }) => [opened, open, solved])).toEqual([
-      [['a'], ['a'], []],
-      [['b'], ['a', 'b'], []],
-    ]);
-  });
-
   it('waits for the grace period from the run that first saw the problem', () => {
     const { run, messages } = startWatcher();
     for (const hours of [0, 1, 2, 3])
       run(START_MS + hours * HOUR_MS, [candidate('a', { graceMs: 2 * HOUR_MS })]);
     expect(messages).toEqual([{ atMs: START_MS + 2 * HOUR_MS, opened: ['a'], open: ['a'], solved: [] }]);
-  });
-
-  it('begins the grace period anew if the problem was gone in between', () => {
-    const { run, messages } = startWatcher();
-    const slow = [candidate('a', { graceMs: 2 * HOUR_MS })];
-    for (const [hours, seen] of [slow, [], slow, slow].entries()) run(START_MS + hours * HOUR_MS, seen);
-    expect(messages).toEqual([]);
   });
 
   it('leaves the record as it is if nothing is new', () => {

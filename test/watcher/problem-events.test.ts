@@ -118,18 +118,6 @@ describe('an event of a problem', () => {
     ]);
   });
 
-  it('repeats the opened problem when it is solved', () => {
-    const { run, received } = startWatcher();
-    run(START_MS, [candidate('a')]);
-    for (const hours of [1, 2]) run(START_MS + hours * HOUR_MS, []);
-    const at = '2026-03-01T02:50:00.000Z';
-    const [opened, solved] = received;
-    expect(solved).toEqual({
-      type: 'Problem Solved',
-      detail: { ...opened?.detail, at, sequence: START_MS + 2 * HOUR_MS },
-    });
-  });
-
   it('is not sent if a finding becomes too old', () => {
     const { run, received, record } = startWatcher();
     const finding = { title: 'rows fell', day: '2026-02-27', detail: 'x', untilMs: START_MS + HOUR_MS };

@@ -242,14 +242,6 @@ describe('the events of a watcher run', () => {
     expect(messages).toHaveLength(2);
   });
 
-  it('are sent once even if no message can be sent', async () => {
-    await fill({ [YESTERDAY]: { failure } });
-    const notifier = { tell: refuses('grant sns:Publish') };
-    for (const nowMs of [NOW_MS, hours(1)])
-      await expect(runWatcher(nowMs, { notifier })).rejects.toThrow('grant sns:Publish');
-    expect(events.map(({ type }) => type)).toEqual(['Problem Opened']);
-  });
-
   it('are forgotten if the settings disable them, so a problem that comes back is opened anew', async () => {
     await fill({ [YESTERDAY]: { failure } });
     await runWatcher();
@@ -435,15 +427,5 @@ describe('a watcher run that fails', () => {
     const outcomes = await Promise.all([runWatcher(), runWatcher(), runWatcher()]);
     expect(outcomes.filter(({ message }) => message !== null)).toHaveLength(1);
     expect(messages).toHaveLength(1);
-  });
-
-  it('to record its message leads to a second message rather than to none', async () => {
-    await fill({ [YESTERDAY]: { failure } });
-    await runWatcher();
-    const { etag } = (await store.get(WATCH_KEY)) ?? { etag: '' };
-    await store.put(WATCH_KEY, Buffer.from('{'), { ifMatch: etag });
-    await keepAlive(NOW_MS + HOUR_MS);
-    await runWatcher(NOW_MS + HOUR_MS);
-    expect(messages).toHaveLength(2);
   });
 });

@@ -44,15 +44,6 @@ const CALLS: readonly (readonly [string, (store: ObjectStore) => Promise<unknown
 ];
 
 describe('the bucket of a lake', () => {
-  it.each(CALLS)('is named with its owner by %s', async (_name, call) => {
-    // More objects than a page of the list has.
-    for (const key of ['ledger/a', 'ledger/b', 'ledger/c', 'ledger/d'])
-      s3.objects.set(key, { body: Buffer.from('x'), etag: '"1"', modifiedAt: new Date() });
-    await call(openBucket('s3://lake', OWNER));
-    expect(s3.requests.length).toBeGreaterThan(0);
-    expect([...s3.namedOwners]).toEqual([OWNER]);
-  });
-
   it('is named with its owner by an upload in parts that is aborted', async () => {
     s3.faults.refuseParts = true;
     await expect(upload(openBucket('s3://lake', OWNER), PART)).rejects.toThrow();

@@ -239,12 +239,6 @@ describe('Glue', () => {
     expect(stored?.partitions.size).toBe(0);
   });
 
-  it('grows the table before it publishes a partition with more columns', async () => {
-    await catalog.ensureTable({ ...ORDERS, columns: ORDERS.columns.slice(0, 1) });
-    await catalog.setSnapshot(ORDERS, day, 's1');
-    expect(columnsNow()).toMatchObject({ Columns: [{ Name: 'transid' }, { Name: 'amount' }] });
-  });
-
   it('accepts a type that somebody wrote in another form', async () => {
     const Columns = [
       { Name: 'TransId', Type: 'STRING' },
@@ -253,12 +247,6 @@ describe('Glue', () => {
     await catalog.ensureTable(ORDERS);
     Object.assign(tableNow() ?? {}, { StorageDescriptor: { Location: LOCATION, Columns } });
     await catalog.ensureTable(ORDERS);
-    expect(server.tables.get('orders')?.version).toBe(0);
-  });
-
-  it('writes nothing if no column is missing', async () => {
-    await catalog.ensureTable(withColumns('a', 'b'));
-    await catalog.ensureTable(withColumns('b'));
     expect(server.tables.get('orders')?.version).toBe(0);
   });
 

@@ -265,39 +265,6 @@ describe('one response that would end the read', () => {
     expect(await recordsOf(requestOf(service, 'numbered'), resume)).toEqual(identified(50).slice(40));
   });
 
-  it.each<[string, 'cursor' | 'numbered', ReportService, number, number?]>([
-    ['of numbered pages, the last one short', 'numbered', numbers(50), 4],
-    ['of numbered pages, the last one full', 'numbered', numbers(40), 4],
-    ['of one short numbered page', 'numbered', numbers(7), 2],
-    ['of one numbered page below the smallest size', 'numbered', numbers(19), 2, 100],
-    ['of one numbered page that the service may have capped', 'numbered', numbers(20), 3, 100],
-    ['of a capped numbered page and a shorter one', 'numbered', numbers(50, 30), 3, 100],
-    ['without records', 'numbered', numbers(0), 1],
-    ['of cursors that end with null', 'cursor', cursors(40), 2],
-    ['of cursors, one short page without a cursor', 'cursor', cursors(7, 'absent'), 1],
-    ['of cursors, the last page without a cursor', 'cursor', cursors(50, 'absent'), 4],
-    ['of cursors, no cursor on the only page, which is full', 'cursor', cursors(20, 'absent'), 2],
-    ['of cursors, no record and no cursor', 'cursor', cursors(0, 'absent'), 1],
-  ])(
-    'a read %s takes as many requests as its end needs',
-    async (_pass, style, service, requests, ...[size]) => {
-      const counted = pagedService(async (fields) => ({
-        data: (await service.call('report/any', fields)).data,
-      }));
-      await recordsOf(requestOf(counted.service, style, size));
-      expect(counted.requests).toHaveLength(requests);
-    },
-  );
-
-  it('costs two more requests if it is an empty last page after a cursor', async () => {
-    const how = { size: 20, forgetsAt: [], dead: 'empty', stable: true, eager: true } as const;
-    for (const style of ['cursor', 'position'] as const) {
-      const counted = forgetfulService(identified(40), { ...how, style });
-      expect(await recordsOf(requestOf(counted.service, style))).toEqual(identified(40));
-      expect(counted.requests).toHaveLength(5);
-    }
-  });
-
   it('I8: is replaced by the second response if the two differ', async () => {
     const [full, more] = [identified(20), identified(25)];
     const { service } = answersInTurn(
