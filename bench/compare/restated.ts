@@ -18,7 +18,11 @@ export async function printRestated({
   records,
   oneIn,
   rounds,
-}: { records: number; oneIn: number; rounds: number }): Promise<void> {
+}: {
+  records: number;
+  oneIn: number;
+  rounds: number;
+}): Promise<void> {
   const plan = { pages: records / RECORDS_PER_PAGE, days: 1, latencyMs: 0 };
   const before = await startBrandService(plan);
   const after = await startBrandService({ ...plan, restated: oneIn });
