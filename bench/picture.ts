@@ -20,6 +20,7 @@ import { addMonths, monthOf } from '../shared/days.ts';
 import { readLedgers } from '../shared/lake/documents/read.ts';
 import type { Lake } from '../shared/ports.ts';
 import { closeMonth } from '../shared/operations/close-month.ts';
+import { closeSums } from '../cli/close-sums.ts';
 import { reports } from '../shared/reports/index.ts';
 import { runSync } from '../shared/run/run.ts';
 import { parseSettings } from '../shared/settings/settings.ts';
@@ -132,7 +133,10 @@ async function drawnStatement(lakeFolder: string): Promise<string> {
       await syncOnce(lake, settings, present.ms, false);
       const clock = { ...systemClock(new Date(present.ms)), wallMs: () => present.ms };
       month = addMonths(monthOf(day), -1);
-      await closeMonth({ lake, settings, reports, month, clock, log: () => {}, random: Math.random, newId });
+      await closeMonth({
+        ...{ lake, settings, reports, month, clock, log: () => {}, random: Math.random, newId },
+        ...{ by: 'ann', sums: closeSums(lake.store) },
+      });
       const { acme } = service.brands;
       if (acme)
         restate(acme, 'order_list', '2026-05-30', (held) =>

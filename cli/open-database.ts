@@ -17,7 +17,8 @@ import { reports } from '../shared/reports/index.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
 import { note } from './output.ts';
 import { printedCommand } from './printed-command.ts';
-import type { SqlLake, SqlSession } from './sql-tables.ts';
+import type { SqlSession } from './sql-files.ts';
+import type { SqlLake } from './sql-tables.ts';
 import { oneLine } from './terminal-text.ts';
 
 export function databaseFile(folder: string): string {
@@ -36,7 +37,8 @@ export async function writeDatabase(lake: SqlLake, folder: string): Promise<stri
 
 /** @returns whether this call replaced the file; another writer prevents that unless `isLast` */
 async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<boolean> {
-  const { createRelations, literal } = await import('./sql-tables.ts');
+  const { createRelations } = await import('./sql-tables.ts');
+  const { literal } = await import('./sql-files.ts');
   const { snapshotFiles } = await import('./snapshot-cache.ts');
   const { openSession } = await import('./sql-session.ts');
   const changed = () => statSync(file, { throwIfNoEntry: false })?.ctimeMs;
@@ -88,7 +90,8 @@ export async function rewriteDatabase({ store }: Lake, settings: LakeSettings | 
 }
 
 export async function scriptOf(lake: SqlLake): Promise<string> {
-  const { createRelations, literal } = await import('./sql-tables.ts');
+  const { createRelations } = await import('./sql-tables.ts');
+  const { literal } = await import('./sql-files.ts');
   const folder = lake.store.url;
   const statements = [
     'INSTALL httpfs; INSTALL aws; LOAD httpfs; LOAD aws',

@@ -33,7 +33,7 @@ const SHARED = {
   asOf: new Option(
     '--as-of <time>',
     'the tables as they were then: an instant with its zone, e.g. 2026-01-31T06:00:00Z, ' +
-      'or a closed month, e.g. 2026-10 (its days as they were when it was closed)',
+      'or a closed month, e.g. 2026-10 (the days up to its end, as they were when it was closed)',
   ).argParser(past),
 };
 

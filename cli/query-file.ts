@@ -14,7 +14,7 @@ import { shellWord } from '../shared/shell-word.ts';
 import { joined } from './output.ts';
 import { TEXTS } from './query-formats.ts';
 import { asSqlError, cell, prepared, query } from './query-result.ts';
-import { literal } from './sql-tables.ts';
+import { literal } from './sql-files.ts';
 
 const FORMATS = {
   '.csv': 'csv',

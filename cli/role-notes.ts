@@ -1,5 +1,5 @@
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
-import type { SettingsNote } from '../shared/lake/documents/brand-settings.ts';
+import type { SettingsNote, UsedSettings } from '../shared/lake/documents/brand-settings.ts';
 import { hasRows } from '../shared/lake/documents/ledger.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
@@ -9,6 +9,17 @@ import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
 
 const MAX_NOTES = 8;
+const MAX_BRANDS = 4;
+
+/** A line for each brand: by which settings its numbers are derived, and since when the lake has them. */
+export function usedSettingsLines(used: readonly UsedSettings[]): string[] {
+  const lines = used.map(({ brand, hash, since }) => {
+    const of = since === undefined ? 'which are not those of the lake' : `since ${since}`;
+    return oneLine(`note: settings of ${brand}: ${hash}, ${of}`);
+  });
+  const more = lines.length - MAX_BRANDS;
+  return more > 0 ? [...lines.slice(0, MAX_BRANDS), `note: settings of ${more} more brands`] : lines;
+}
 
 /** @param file the settings file, if the command has one: what differs from the lake is then told */
 export function settingsNotes(notes: readonly SettingsNote[], file: string | undefined): string[] {

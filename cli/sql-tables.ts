@@ -1,66 +1,86 @@
 /**
  * Creates the tables and views of `query` and `demo` in an in-memory DuckDB. Each table is a view over the Parquet files that
- * the ledgers name now, so a query sees exactly the committed rows (I3). As of an instant, it uses the files that the ledgers
- * name for that instant. `coverage` is computed from the same ledgers. Only the tables that the SQL
- * names are created, because the files of a lake in S3 have to be downloaded first. Before the caller's SQL runs, DuckDB is
- * locked: it can read the lake's folder and no other file.
+ * the ledgers name now, so a query sees exactly the committed rows (I3). As of the past, it is a view over the records at a
+ * place of each day's chain (`rows-at.ts`). `coverage` and `closes` are computed from the same documents. Only the tables
+ * that the SQL names, or that its views read, are created, because the files of a lake in S3 have to be downloaded first.
+ * Before the caller's SQL runs, DuckDB is locked: it can read the lake's folder and no other file.
  */
-import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { monthOf } from '../shared/days.ts';
-import {
-  DERIVED_COLUMNS,
-  DAY_PARTITION_KEYS,
-  type Column,
-  typeSpec,
-  type Value,
-} from '../shared/column-types.ts';
-import { configError } from '../shared/errors.ts';
-import { LEDGER_TABLES, SNAPSHOTS_PREFIX, closedTable, versionKey } from '../shared/lake/paths.ts';
-import type { Row } from '../shared/lake/table/columns.ts';
-import { type ReportLedgers, daysOfLedgers, readLedgers, readSchema } from '../shared/lake/documents/read.ts';
-import { settingsInUse } from '../shared/lake/documents/brand-settings.ts';
-import { type Close, readCloses } from '../shared/lake/documents/close.ts';
-import { changeViews, changesTable } from '../shared/history/index.ts';
-import { lifecycleShape } from '../shared/lifecycle/index.ts';
+import { closesRows, closesTable } from '../shared/catalog/closes-table.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
-import { reportDaysIn } from '../shared/day-facts.ts';
-import { enabledPolicy } from '../shared/planning/policy.ts';
 import { tableRoles, viewOver } from '../shared/catalog/view-roles.ts';
-import { gapNotes, settingsNotes } from './role-notes.ts';
-import { inDuckDb } from '../shared/reports/views/view-sql.ts';
-import type { ObjectStore } from '../shared/ports.ts';
+import { typeSpec } from '../shared/column-types.ts';
+import { reportDaysIn } from '../shared/day-facts.ts';
+import { monthOf } from '../shared/days.ts';
+import { configError } from '../shared/errors.ts';
+import {
+  type UsedSettings,
+  readSettingsVersion,
+  settingsInUse,
+  usedSettings,
+} from '../shared/lake/documents/brand-settings.ts';
+import { type Close, readCloses } from '../shared/lake/documents/close.ts';
+import {
+  type CommittedDay,
+  type DayOfLedger,
+  type ReportLedgers,
+  committedDays,
+  daysOfLedgers,
+  readLedgers,
+  readSchema,
+} from '../shared/lake/documents/read.ts';
+import type { StoredSchema } from '../shared/lake/documents/schema.ts';
+import { SNAPSHOTS_PREFIX, beforeTable } from '../shared/lake/paths.ts';
+import type { Row } from '../shared/lake/table/columns.ts';
+import { enabledPolicy } from '../shared/planning/policy.ts';
+import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import {
   type ReportDefinition,
   type ReportRegistry,
   type ReportView,
   type View,
-  dayTables,
+  allViews,
+  rolesUsedBy,
+  withReadViews,
 } from '../shared/reports/definition.ts';
 import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
+import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
-import type { Past } from './options.ts';
 import { type CsvTable, createCsvTables } from './csv-tables.ts';
-import { counted, note } from './output.ts';
-import { printedCommand, withRunnableCommands } from './printed-command.ts';
+import { daysRead } from './mcp/days-read.ts';
+import type { Past } from './options.ts';
+import { note } from './output.ts';
+import { withRunnableCommands } from './printed-command.ts';
+import { gapNotes, settingsNotes, usedSettingsLines } from './role-notes.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
+import { addBefore, addTable, beforeFiles } from './sql-days.ts';
+import {
+  type EmptySession,
+  type SqlSession,
+  type TypedColumn,
+  identifier,
+  literal,
+  pathsOf,
+  readablePaths,
+  rowsOfFiles,
+  textColumns,
+  typedRows,
+} from './sql-files.ts';
 import { namesIn } from './sql-names.ts';
+import {
+  type DayAt,
+  type PastDays,
+  type PlacesBy,
+  closesUpTo,
+  daysAtCloses,
+  daysAtInstant,
+  refusePresent,
+  refuseUnknown,
+} from './sql-past.ts';
 import { openSession } from './sql-session.ts';
 import { oneLine } from './terminal-text.ts';
-import {
-  type DayVersion,
-  closedRoles,
-  closedVersions,
-  closesOf,
-  currentVersions,
-  erasedFromCloses,
-  erasedNow,
-  refuseBeforeFirst,
-  refusePresent,
-  versionsAt,
-} from './sql-versions.ts';
 
 export interface SqlLake {
   store: ObjectStore;
@@ -71,11 +91,11 @@ export interface SqlLake {
   settingsFile?: string;
   nowMs: number;
   /**
-   * The tables as they were at this instant, at most `nowMs`, or when this month was closed, with its days alone; missing: as
-   * they are.
+   * The tables as they were at this instant, at most `nowMs`, or when this month was closed; missing: as they are. A day has
+   * what had been read whole by then.
    */
   asOf?: Past | undefined;
-  /** `changes` has this day alone, and `coverage` its month; missing: all days. */
+  /** The tables have this day alone, and `coverage` its month; missing: all days. */
   day?: string;
   /** SQL reads no other file of the lake, such as raw records. */
   tablesOnly?: boolean;
@@ -91,23 +111,8 @@ export interface SqlLake {
   onUnreadable?: (what: string, why: string) => void;
 }
 
-/** Receives statements: a connection of DuckDB, or a script. */
-export interface SqlSession {
-  run(sql: string): Promise<unknown>;
-}
-
-/** A session whose tables are empty until all views exist: DuckDB opens every file below a view that it creates. */
-interface EmptySession extends SqlSession {
-  fills: (() => Promise<void>)[];
-}
-
-type Paths = ReadonlyMap<string, string>;
-
-interface TableFile {
-  key: string;
-  /** `orders of acme, 2026-01-31` */
-  what: string;
-}
+/** The names of the tables that this module computes from documents. */
+const FROM_DOCUMENTS = [coverageTable.name, closesTable.name];
 
 /**
  * Opens a connection with the tables and views that the SQL names, or with all of them if it names no table.
@@ -116,15 +121,15 @@ interface TableFile {
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const files = snapshotFiles(lake.store);
   const { outputFolder, csvs = [], tablesOnly = false } = lake;
-  const ofTables = [SNAPSHOTS_PREFIX].map((prefix) => resolve(files.folder, prefix));
   const folders = [
-    ...(tablesOnly ? ofTables : [files.folder]),
+    tablesOnly ? resolve(files.folder, SNAPSHOTS_PREFIX) : files.folder,
     ...(outputFolder === undefined ? [] : [outputFolder]),
   ];
   const connection = await openSession(folders, (opened) => createCsvTables(opened, csvs));
   try {
     const { includes: isNamed } = await namesIn(connection, sql);
-    await createRelations(connection, lake, files, isNamed);
+    const made = await createRelations(connection, lake, files, isNamed, placesBy(connection, lake, files));
+    if (made.past) await refuseUnread(connection, sql, made.past, made.days, lake.asOf);
     return connection;
   } catch (thrown) {
     connection.closeSync();
@@ -132,9 +137,29 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   }
 }
 
+async function refuseUnread(
+  connection: DuckDBConnection,
+  sql: string,
+  past: PastDays,
+  days: readonly DayOfLedger[],
+  asOf: Past | undefined,
+): Promise<void> {
+  if (past.unknown.length === 0) return;
+  const all = days.map((of) => ({ brand: of.brand, report: of.report.name, dt: of.day, of }));
+  const read = await daysRead(connection, sql, all);
+  const atMs = typeof asOf === 'number' ? asOf : undefined;
+  refuseUnknown(
+    past,
+    read.map(({ of }) => of),
+    atMs,
+  );
+}
+
 /**
  * Creates the tables and views of the lake in the current database of the session, over the given files.
  * @param isNamed whether a table or view is wanted; if no table is, all are created
+ * @param placesThen reads the places as of an instant; missing: the lake is not as of an instant
+ * @returns the days of the reports that the SQL names; `past` with their places if the lake is as of the past
  * @throws BrandReportsError `config`, like `createSqlConnection`
  */
 export async function createRelations(
@@ -142,43 +167,35 @@ export async function createRelations(
   lake: SqlLake,
   files: SnapshotFiles,
   isNamed: (name: string) => boolean,
-): Promise<void> {
+  placesThen: PlacesBy = async () => new Map(),
+): Promise<{ days: DayOfLedger[]; past: PastDays | undefined }> {
   const { store, reports, asOf, day } = lake;
   const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
   const all = Object.values(reports);
-  const present = [...LEDGER_TABLES, freshness.name];
-  const changes = [changesTable.name, ...changeViews(reports).map(({ name }) => name)];
-  const views = all.flatMap((report) => report.views);
-  const isPast = asOf !== undefined;
-  const closedTables = all.flatMap(dayTables).map(closedTable);
-  if (isPast) {
-    const tables = [...present, ...changes, ...closedTables];
-    const readsThem = (view: ReportView) => view.tables.some((table) => tables.includes(table));
-    const only = [...tables, ...views.filter(readsThem).map(({ name }) => name)];
-    refusePresent([...new Set(only)].filter(isNamed));
-  }
-  const asClosed = typeof asOf === 'string' ? await closesOf(store, asOf) : undefined;
+  const views = viewsOfLake(reports);
+  if (asOf !== undefined) refusePresent([coverageTable.name, freshness.name].filter(isNamed));
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
   const ledgers = await readLedgers(store, reports, span, lake.nowMs);
-  const { settings, notes } = settingsInUse(ledgers, lake.settings, lake.settingsFile);
   lake.onLedgers?.(ledgers);
-  const namedViews = views.filter(({ name }) => isNamed(name));
-  const isRead = (table: string) => isNamed(table) || namedViews.some(({ tables }) => tables.includes(table));
-  const named = all.filter((report) =>
-    [...dayTables(report), ...dayTables(report).map(closedTable)].some(isRead),
+  const namedViews = withReadViews(
+    views,
+    views.filter(({ name }) => isNamed(name)),
   );
+  const isRead = (name: string) =>
+    isNamed(name) || namedViews.some((view) => view.name === name || view.tables.includes(name));
+  const named = all.filter(({ table }) => isRead(table) || isRead(beforeTable(table)));
   const ofNamed = ledgers.filter(({ report }) => named.includes(report));
-  if (typeof asOf === 'number') refuseBeforeFirst(daysOfLedgers(ofNamed), asOf);
   const warnOf = ({ message }: { message: string }) =>
     note(oneLine(`warning: ${withRunnableCommands(message)}`));
   if (named.length > 0 && ofNamed.length === 0)
     warnOf({
       message: `${store.url} has no day of the tables yet: name --lake, or run "brand-reports sync"`,
     });
-  const ofAllReports = [...present, ...changes].some(isNamed);
+  const ofAllReports = FROM_DOCUMENTS.some(isRead);
   const isOfCsvs = lake.csvs?.some(({ name }) => isNamed(name)) ?? false;
-  const wanted = named.length > 0 || ofAllReports || isOfCsvs ? named : all;
+  const isAll = named.length === 0 && !ofAllReports && !isOfCsvs;
+  const wanted = isAll ? all : named;
   for (const { report, damaged } of ledgers)
     if (ofAllReports || wanted.includes(report)) damaged.forEach(warnOf);
   // A folder `country=US` on the way would replace the column country of every row.
@@ -188,254 +205,194 @@ export async function createRelations(
       `The path ${files.folder} contains "=", "*", "?" or "[", which DuckDB would read as a partition or a pattern. Use a path without them, for example a symbolic link.`,
     );
 
-  if (!isPast) {
-    await connection.run(coverageSql({ ...lake, settings }, ledgers));
-    await createView(connection, freshness);
-    if (changes.some(isNamed) || wanted === all) await addChanges(connection, lake, files);
-  }
-  const created = new Set(isPast ? [] : [coverageTable.name]);
-  const columnsOf = new Map<string, readonly Column[]>();
-  const isClosedRead = (name: string) =>
-    isRead(name) || (!isPast && wanted === all && views.some(({ tables }) => tables.includes(name)));
-  const closes = closedTables.some(isClosedRead) ? await readCloses(store, undefined, warnOf, span) : [];
-  for (const report of wanted) {
-    const own = ledgers.filter((ledger) => ledger.report === report);
-    const versions = asClosed
-      ? closedVersions(asClosed, report)
+  const isWanted = (table: string) => isAll || isRead(table);
+  const ofWanted = ledgers.filter(({ report }) => wanted.includes(report));
+  const daysWanted = daysOfLedgers(ofWanted).filter((each) => day === undefined || each.day === day);
+  const closes =
+    isWanted(closesTable.name) || typeof asOf === 'string'
+      ? await readCloses(store, undefined, (error, of) => {
+          if (typeof asOf === 'string' && of.month <= asOf) throw error;
+          warnOf(error);
+        })
+      : [];
+  const past =
+    asOf === undefined
+      ? undefined
       : typeof asOf === 'number'
-        ? versionsAt(daysOfLedgers(own), asOf, lake.nowMs)
-        : currentVersions(own);
-    for (const table of await tablesOf(store, report, asClosed)) {
-      const { name, columns, objectOf } = table;
-      const closed = { ...table, name: closedTable(name) };
-      if (isClosedRead(closed.name)) {
-        await addTable(connection, lake, files, closed, closedVersions(closes, report), true);
-        created.add(closed.name);
-      }
-      columnsOf.set(name, columns);
-      if (wanted !== all && !isRead(name)) continue;
-      await addTable(connection, lake, files, table, versions);
+        ? await daysAtInstant(daysWanted, new Date(asOf), placesThen)
+        : daysAtCloses(closesUpTo(closes, asOf), daysWanted);
+  for (const line of past?.notes ?? []) (lake.onGap ?? note)(oneLine(line));
+  const days: readonly DayAt[] =
+    past?.days ?? committedDays(ofWanted).filter((each) => day === undefined || each.day === day);
+
+  const { settings, notes, used } = await settingsAsOf(lake, ledgers, closes);
+  const coverage = coverageRowsOf({ ...lake, settings }, ledgers);
+  const created = new Set([coverageTable.name]);
+  if (asOf === undefined) await connection.run(tableSql(coverageTable, coverage));
+  if (isWanted(closesTable.name)) {
+    await connection.run(tableSql(closesTable, closesRowsOf(all, closesThen(closes, asOf))));
+    created.add(closesTable.name);
+  }
+  const schemas = new Map<string, StoredSchema>();
+  for (const report of wanted) {
+    const schema = await readSchema(store, report);
+    schemas.set(report.table, schema);
+    const of = {
+      report,
+      columns: schema.columns,
+      days: days.filter((each) => each.report === report),
+      isPast: past !== undefined,
+    };
+    for (const [name, add] of [
+      [report.table, addTable],
+      [beforeTable(report.table), addBefore],
+    ] as const) {
+      if (!isWanted(name)) continue;
+      await add(connection, lake, files, of);
       created.add(name);
-      const without = versions.filter(({ version }) => objectOf(version) === undefined).length;
-      if (without === 0 || !isRead(name)) continue;
-      const why = 'it is lost; the next reading of each day adds it';
-      (lake.onUnreadable ?? warn)(`${name} of ${counted(without, 'day')}`, why);
     }
   }
-  const roles = asClosed ? closedRoles(asClosed, wanted) : tableRoles(wanted, settings, ledgers);
-  const closesRead = asClosed ?? (closedTables.some(isRead) ? closes : []);
-  const erased = typeof asOf === 'number' ? erasedNow(ofNamed) : erasedFromCloses(closesRead, wanted);
-  for (const line of erased) (lake.onGap ?? note)(oneLine(`warning: ${line}`));
-  const isShown = wanted === all ? () => true : isNamed;
-  if (!asClosed)
-    for (const line of [
-      ...settingsNotes(notes, lake.settingsFile),
-      ...gapNotes(ledgers, reports, roles, isShown),
-    ])
-      (lake.onGap ?? note)(line);
-  for (const view of views)
-    if (view.tables.every((table) => created.has(table)))
-      await createView(connection, viewOver(view, columnsOf, roles));
-  for (const fill of connection.fills) await fill();
-}
-
-interface DayTable {
-  name: string;
-  table: string;
-  columns: readonly Column[];
-  /** The id of a version's object in this table; `undefined` if it has no object. */
-  objectOf: (version: DayVersion['version']) => string | undefined;
-}
-
-/** The tables of a report (`dayTables`). @param asClosed closes that decide the number of columns */
-export async function tablesOf(
-  store: ObjectStore,
-  report: ReportDefinition,
-  asClosed: readonly Close[] | undefined,
-): Promise<DayTable[]> {
-  const { columns } = await readSchema(store, report);
-  const ofLifecycle = lifecycleShape(report);
-  const all: DayTable[] = [
-    { name: report.table, table: report.table, columns, objectOf: ({ snapshot }) => snapshot },
+  const roles = tableRoles(wanted, settings, ledgers);
+  const isShown = isAll ? () => true : isNamed;
+  const isDerived = views.some((view) => isWanted(view.name) && rolesUsedBy(views, view).length > 0);
+  const lines = [
+    ...notes,
+    ...(isDerived ? usedSettingsLines(used) : []),
+    ...gapNotes(ledgers, reports, roles, isShown),
   ];
-  if (ofLifecycle) all.push({ ...ofLifecycle, table: ofLifecycle.name, objectOf: () => undefined });
-  return all.map((table) => {
-    // I7: columns are only appended.
-    const counts = asClosed?.flatMap(({ tables }) => tables[table.name]?.columns ?? []) ?? [];
-    return counts.length === 0 ? table : { ...table, columns: table.columns.slice(0, Math.max(...counts)) };
-  });
-}
-
-/** @param isClosed whether its versions are those of closes: then rows have the month of the close */
-async function addTable(
-  connection: EmptySession,
-  lake: SqlLake,
-  files: SnapshotFiles,
-  { name, table, columns, objectOf }: DayTable,
-  versions: readonly DayVersion[],
-  isClosed = false,
-): Promise<void> {
-  // I3: the keys come from the ledger, and a snapshot's files never change.
-  const tableFiles = versions.flatMap(({ day: { brand, day }, version, close }) => {
-    const object = objectOf(version);
-    const what = `${isClosed ? 'closed ' : ''}${table} of ${brand}, ${day}`;
-    return object === undefined ? [] : [{ key: versionKey(table, brand, day, object), what, close }];
-  });
-  const rowsOf = (paths: Paths) => {
-    if (!isClosed) return rowsOfFiles(paths, PARTITION_COLUMNS);
-    const closes = tableFiles.flatMap(({ key, close }) => {
-      const path = paths.get(key);
-      return path === undefined ? [] : [`(${literal(path)}, ${literal(close)})`];
-    });
-    // A file is read once, even if it belongs to several versions.
-    return `SELECT rows.*, versions.close FROM ${readParquet(paths, PARTITION_COLUMNS, ["filename = '_file'"])} AS rows JOIN (VALUES ${closes.join(', ')}) AS versions(_file, close) USING (_file)`;
-  };
-  const all = [...withDerivedLast(columns), ...textColumns(isClosed ? ['close'] : [])];
-  await createRelation(connection, lake, { name, columns: all }, files, tableFiles, rowsOf);
-}
-
-async function addChanges(connection: EmptySession, lake: SqlLake, files: SnapshotFiles): Promise<void> {
-  const { name, columns, partitionKeys } = changesTable;
-  const all = [...columns, ...textColumns(partitionKeys)];
-  await createRelation(connection, lake, { name, columns: all }, files, [], (paths) =>
-    rowsOfFiles(paths, textColumns(['brand', 'report', 'dt']), 'substr(dt, 1, 7) AS month'),
-  );
-  for (const view of changeViews(lake.reports)) await createView(connection, view);
-}
-
-/**
- * Creates a view over the files. It leaves out a missing or damaged file with a warning, so that all other rows stay available.
- * @param rowsOf selects the rows of these files, at least one
- */
-async function createRelation(
-  connection: EmptySession,
-  lake: SqlLake,
-  { name, columns }: { name: string; columns: readonly Pick<Column, 'name' | 'type'>[] },
-  files: SnapshotFiles,
-  tableFiles: readonly TableFile[],
-  rowsOf: (paths: Paths) => string,
-): Promise<void> {
-  const day = dayColumn(columns.map((column) => column.name));
-  const derived = day ? `, ${day.value} AS ${day.name}` : '';
-  const names = columns.map((column) => identifier(column.name)).join(', ') + derived;
-  // The select without rows gives every column its type, even one that no file has yet.
-  const empty = columns
-    .map((column) => `NULL::${typeSpec(column.type).duckdb} AS ${identifier(column.name)}`)
-    .join(', ');
-  const create = (paths: Paths) => {
-    const rows = paths.size === 0 ? [] : [rowsOf(paths)];
-    const union = [`SELECT ${empty} WHERE false`, ...rows].join(' UNION ALL BY NAME ');
-    return connection.run(`CREATE OR REPLACE VIEW ${identifier(name)} AS SELECT ${names} FROM (${union})`);
-  };
-  const all = await files.pathsOf(tableFiles.map(({ key }) => key));
-  const paths = new Map(tableFiles.map(({ key }, index) => [key, all[index] ?? '']));
-  await create(new Map());
-  connection.fills.push(async () => {
-    try {
-      // To do this, DuckDB opens each file.
-      await create(paths);
-    } catch (thrown) {
-      const readable = await readablePaths(connection, lake, tableFiles, paths);
-      if (readable.size === paths.size) throw thrown;
-      await create(readable);
-    }
-  });
-}
-
-async function readablePaths(
-  connection: SqlSession,
-  { store, onUnreadable = warn }: SqlLake,
-  tableFiles: readonly TableFile[],
-  paths: Paths,
-): Promise<Paths> {
-  const readable = new Map<string, string>();
-  for (const [key, path] of paths) {
-    try {
-      await connection.run(`SELECT 1 FROM read_parquet(${literal(path)}) LIMIT 0`);
-      readable.set(key, path);
-    } catch (thrown) {
-      const { what = key } = tableFiles.find((file) => file.key === key) ?? {};
-      const [why = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n', 1);
-      onUnreadable(what, why);
-      // A damaged copy must not outlive its object.
-      if (store.localFolder === undefined) await rm(path, { force: true });
-    }
+  for (const line of lines) (lake.onGap ?? note)(line);
+  const then = past && coverageThen(coverage, past.days);
+  for (const view of views) {
+    if (!isWanted(view.name) || !view.tables.every((table) => created.has(table))) continue;
+    if (past && view.name === freshness.name) continue;
+    await createView(
+      connection,
+      viewOver(view, schemas, roles),
+      view.tables.includes(coverageTable.name) ? then : undefined,
+    );
+    created.add(view.name);
   }
-  return readable;
+  for (const fill of connection.fills) await fill();
+  return { days: isAll ? [] : daysWanted, past };
 }
 
-function warn(what: string, why: string): void {
-  const left = `${what} cannot be read and is left out: ${why}`;
-  note(oneLine(`warning: ${left}. "${printedCommand('verify')}" shows what to do.`));
+/** All views of a lake, each after the views that it reads. */
+export function viewsOfLake(reports: ReportRegistry): ReportView[] {
+  return [...allViews(reports), { ...freshness, tables: [coverageTable.name] }];
 }
 
-async function createView(connection: SqlSession, view: View): Promise<void> {
+/** The settings of the lake or of the command; as of a closed month, those by which its totals were shown. */
+async function settingsAsOf(
+  { store, reports, settings: given, settingsFile, asOf }: SqlLake,
+  ledgers: readonly ReportLedgers[],
+  closes: readonly Close[],
+) {
+  const { settings, notes } = settingsInUse(ledgers, given, settingsFile);
+  if (typeof asOf !== 'string')
+    return { settings, notes: settingsNotes(notes, settingsFile), used: usedSettings(ledgers, given) };
+  const brands = { ...settings?.brands };
+  const used: UsedSettings[] = [];
+  for (const { brand, settings: hash } of closes.filter(({ month }) => month === asOf)) {
+    if (hash === undefined) continue;
+    brands[brand] = await readSettingsVersion(store, brand, hash, reports);
+    used.push({ brand, hash: hash.slice(0, 8), since: `the close of ${asOf}` });
+  }
+  return { settings: { ...settings, brands }, notes: [], used };
+}
+
+/** The closes that there were then. */
+function closesThen(closes: readonly Close[], asOf: Past | undefined): readonly Close[] {
+  if (asOf === undefined) return closes;
+  return closes.filter(({ month, closedAt }) =>
+    typeof asOf === 'string' ? month <= asOf : Date.parse(closedAt) <= asOf,
+  );
+}
+
+/** Reads the places as of an instant from the objects of the days. */
+function placesBy(connection: DuckDBConnection, lake: SqlLake, files: SnapshotFiles): PlacesBy {
+  return async (days, at) => {
+    const places = new Map<CommittedDay, number>();
+    for (const own of Map.groupBy(days, ({ report }) => report).values()) {
+      const objects = own.flatMap(beforeFiles);
+      const paths = await readablePaths(connection, lake, objects, await pathsOf(files, objects));
+      const found = new Map<string, number>();
+      if (paths.size > 0) {
+        const placed = `SELECT brand, dt, CAST(max(_place) AS integer) FROM (${rowsOfFiles(paths.values())}) WHERE _by <= ${literal(at)} GROUP BY ALL`;
+        for (const [brand, dt, place] of (await connection.runAndReadAll(placed)).getRows())
+          found.set(`${brand} ${dt}`, Number(place));
+      }
+      for (const day of own) {
+        const { anewPlace = 0 } = day.committed.history ?? {};
+        if (beforeFiles(day).every(({ key }) => paths.has(key)))
+          places.set(day, Math.max(anewPlace, found.get(`${day.brand} ${day.day}`) ?? 0));
+      }
+    }
+    return places;
+  };
+}
+
+async function createView(connection: SqlSession, view: View, coverage?: string): Promise<void> {
   const { name, sql, columns } = withDay(view);
   const comments = columns.map(
     ([column, , description]) =>
       `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,
   );
-  await connection.run([`CREATE VIEW ${identifier(name)} AS ${inDuckDb(sql)}`, ...comments].join('; '));
+  const then = coverage === undefined ? '' : `WITH ${coverageTable.name} AS ${coverage} FROM (`;
+  const select = `${then}${inDuckDb(sql)}${then && ')'}`;
+  await connection.run([`CREATE VIEW ${identifier(name)} AS ${select}`, ...comments].join('; '));
 }
 
-export const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
-
-/** The order of `SELECT *`: `dt` comes before `_rescued` and `_synced_at`, which interest fewer people. */
-function withDerivedLast(columns: readonly Column[]) {
-  const isDerived = ({ name }: Column) => DERIVED_COLUMNS.includes(name);
-  const fields = columns.filter((column) => !isDerived(column));
-  return [...fields, ...PARTITION_COLUMNS, ...columns.filter(isDerived)];
-}
-
-function textColumns(names: readonly string[]) {
-  return names.map((name) => ({ name, type: 'string' as const }));
-}
-
-/** SQL of all rows of these files. @param partition the columns that the paths have */
-export function rowsOfFiles(
-  paths: Paths,
-  partition: readonly Pick<Column, 'name' | 'type'>[],
-  ...more: readonly string[]
-): string {
-  return `SELECT ${['*', ...more].join(', ')} FROM ${readParquet(paths, partition)}`;
-}
-
-function readParquet(
-  paths: Paths,
-  partition: readonly Pick<Column, 'name' | 'type'>[],
-  options: readonly string[] = [],
-): string {
-  const list = [...paths.values()].map((path) => literal(path)).join(', ');
-  const types = partition.map(({ name, type }) => `${literal(name)}: ${typeSpec(type).duckdb}`).join(', ');
-  const all = ['hive_partitioning = true', `hive_types = {${types}}`, 'union_by_name = true', ...options];
-  return `read_parquet([${list}], ${all.join(', ')})`;
-}
-
-function coverageSql({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): string {
-  const { name, columns: ownColumns, partitionKeys } = coverageTable;
-  const columns = [...ownColumns, ...textColumns(partitionKeys)];
-  const day = dayColumn(columns.map((column) => column.name));
-  const derived = day ? `, ${day.name} date GENERATED ALWAYS AS (${day.value})` : '';
-  const definition = columns
-    .map((column) => `${identifier(column.name)} ${typeSpec(column.type).duckdb}`)
-    .join(', ');
-  const rows = ledgers.flatMap(({ brand, report, ledgers: stored }) => {
+function coverageRowsOf({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): Row[] {
+  return ledgers.flatMap(({ brand, report, ledgers: stored }) => {
     const of = reportDaysIn(ledgers, { brand, report, policy: enabledPolicy(settings, brand, report) });
     return [...stored].flatMap(([month, ledger]) =>
       coverageRows(ledger, of, nowMs).map((row): Row => ({ ...row, brand, report: report.name, month })),
     );
   });
-  const values = rows.map((row) => `(${columns.map((column) => literal(row[column.name])).join(', ')})`);
-  const insert = values.length === 0 ? '' : `; INSERT INTO ${name} VALUES ${values.join(', ')}`;
-  return `CREATE TABLE ${name} (${definition}${derived})${insert}`;
 }
 
-export function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+/** As of the past, views read the days that were known then, with the number of their changes. */
+function coverageThen(rows: readonly Row[], days: readonly DayAt[]): string {
+  const idOf = (...names: readonly unknown[]) => names.join(' ');
+  const placeOf = new Map(
+    days.map(({ brand, report, day, place = 0 }) => [idOf(brand, report.name, day), place]),
+  );
+  const known = rows.flatMap((row): Row[] => {
+    const place = placeOf.get(idOf(row.brand, row.report, row.dt));
+    return place === undefined ? [] : [{ ...row, place: BigInt(place) }];
+  });
+  const columns = columnsOfTable(coverageTable);
+  if (known.length === 0) return typedRows(columns);
+  const names = columns.map(({ name }) => identifier(name)).join(', ');
+  return typedRows(columns, `SELECT * FROM (VALUES ${valuesSql(columns, known)}) AS days(${names})`);
 }
 
-export function literal(value: Value | null | undefined): string {
-  if (value === null || value === undefined) return 'NULL';
-  if (value instanceof Date) return `TIMESTAMP '${value.toISOString().slice(0, -1).replace('T', ' ')}'`;
-  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
+function closesRowsOf(reports: readonly ReportDefinition[], closes: readonly Close[]): Row[] {
+  const byBrand = Map.groupBy(closes, ({ brand }) => brand);
+  return [...byBrand].flatMap(([brand, own]) =>
+    own.flatMap(({ month }) =>
+      reports.flatMap((report) =>
+        closesRows(own, report, month).map((row): Row => ({ ...row, brand, report: report.name, month })),
+      ),
+    ),
+  );
+}
+
+function columnsOfTable({ columns, partitionKeys }: TableShape): TypedColumn[] {
+  return [...columns, ...textColumns(partitionKeys)];
+}
+
+function valuesSql(columns: readonly TypedColumn[], rows: readonly Row[]): string {
+  return rows.map((row) => `(${columns.map(({ name }) => literal(row[name])).join(', ')})`).join(', ');
+}
+
+function tableSql(shape: TableShape, rows: readonly Row[]): string {
+  const columns = columnsOfTable(shape);
+  const day = dayColumn(columns.map(({ name }) => name));
+  const derived = day ? `, ${day.name} date GENERATED ALWAYS AS (${day.value})` : '';
+  const definition = columns
+    .map(({ name, type }) => `${identifier(name)} ${typeSpec(type).duckdb}`)
+    .join(', ');
+  const insert = rows.length === 0 ? '' : `; INSERT INTO ${shape.name} VALUES ${valuesSql(columns, rows)}`;
+  return `CREATE TABLE ${shape.name} (${definition}${derived})${insert}`;
 }

@@ -1,35 +1,53 @@
 /**
- * Reads the statements of a month into DuckDB: its records, and the changes in months that were closed before. Closes name the
- * objects exactly, or ledgers do if the month is not closed. So the statement of a closed month stays the same as long as the
- * closes exist.
+ * Reads the statements of a month into DuckDB: what counts at its close, minus what counted at the close before it. The
+ * records of its own month come first, then each record of an earlier month that differs. What people were paid counts as it
+ * was shown, so the rest of both totals is an entry of its own, and statements always add up to what counts.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
-import { monthOf } from '../shared/days.ts';
-import { coverageTable } from '../shared/catalog/coverage.ts';
-import { type TableColumns, withKnown } from '../shared/catalog/view-roles.ts';
+import { endOfDay } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
-import { type Close, type ClosedDay, lackingDays, namedDays } from '../shared/lake/documents/close.ts';
-import { type SettingsNote, settingsInUse } from '../shared/lake/documents/brand-settings.ts';
-import type { ReportLedgers } from '../shared/lake/documents/read.ts';
+import { type Close, closedDays, lackingDays } from '../shared/lake/documents/close.ts';
 import {
-  type CloseOptions,
+  type SettingsNote,
+  readSettingsVersion,
+  settingsInUse,
+} from '../shared/lake/documents/brand-settings.ts';
+import { readLedgers } from '../shared/lake/documents/read.ts';
+import {
+  type DraftOptions,
+  type MonthDraft,
   draftCloses,
+  endOfMonth,
   exceptionsText,
-  refuseWithoutStates,
 } from '../shared/operations/close-month.ts';
-import { versionKey } from '../shared/lake/paths.ts';
-import type { ObjectStore } from '../shared/ports.ts';
-import { orders } from '../shared/reports/orders.ts';
-import { transactions } from '../shared/reports/transactions.ts';
+import { reports as allReports } from '../shared/reports/index.ts';
 import { payouts } from '../shared/reports/views/payouts.ts';
-import { countedSql, storedAmountSql, sumSql, unknownAmountsSql } from '../shared/reports/views/view-sql.ts';
+import {
+  SAME_RECORD,
+  differencesSql,
+  latestNameSql,
+  sumOfCopiesSql,
+  unknownCopiesSql,
+} from '../shared/reports/views/since-close.ts';
+import { sumSql, unknownAmountsSql } from '../shared/reports/views/view-sql.ts';
+import type { LakeBrandSettings } from '../shared/settings/settings.ts';
+import { tableRoles } from '../shared/catalog/view-roles.ts';
+import {
+  COMPARED_DAYS,
+  type Comparison,
+  comparedDays,
+  MONEY_REPORTS,
+  comparisonOf,
+  fillComparedDays,
+  hasAnew,
+  openHistories,
+  totalsAt,
+} from './close-sums.ts';
 import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
 import { gapNotes } from './role-notes.ts';
-import { snapshotFiles } from './snapshot-cache.ts';
-import { PARTITION_COLUMNS, createSqlConnection, literal, rowsOfFiles, tablesOf } from './sql-tables.ts';
-import { closedRoles } from './sql-versions.ts';
+import { literal } from './sql-files.ts';
 
 export type Fact = Readonly<Record<string, string | null>>;
 
@@ -41,7 +59,7 @@ export interface Statement {
   publisher: string | null;
   closedAt: string | null;
   source: string;
-  /** The start of the oldest reading; `null` if a day is missing. */
+  /** The start of the oldest reading; `null` if the month is not over in the brand's zone, or a day is missing. */
   completeAsOf: string | null;
   missing: Close['exceptions'];
   /** Lines for people: whether it is final, and whether it is complete. */
@@ -51,25 +69,19 @@ export interface Statement {
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
-interface Source {
-  close: Close | undefined;
-  draft: Close;
-  /** The closes of earlier months, the oldest first. */
-  before: Close[];
-}
-
-/** The reports that state commission. */
-const SOURCES = [transactions, orders];
-
-const TABLE_SQL = `CREATE TABLE entries (brand varchar, month varchar, closed_at timestamp, publisher_id varchar,
-  publisher_name varchar, entry varchar, day varchar, order_id varchar, product varchar, kind varchar, records integer,
+/** `known`: what an entry adds to the known sums, even if one of its records has no known commission. */
+export const ENTRIES_TABLE = `CREATE TABLE entries (brand varchar, month varchar, closed_at timestamp, publisher_id varchar,
+  publisher_name varchar, entry varchar, reason varchar, day varchar, order_id varchar, product varchar, kind varchar, records integer,
   state_then varchar, state varchar, amount decimal(38,9), commission decimal(38,9), counted_then decimal(38,9),
-  counted_now decimal(38,9), counted decimal(38,9), currency varchar, key varchar)`;
+  counted_now decimal(38,9), counted decimal(38,9), currency varchar, key varchar, known decimal(38,9))`;
+
+/** Own records, records of earlier months, the rest. */
+const ENTRY_ORDER = "CASE entry WHEN 'record' THEN 1 WHEN 'carried' THEN 2 ELSE 3 END";
 
 /** The entries by publisher, records first, in a stable order. @param where SQL of a condition */
 export function entriesSql(where = 'true'): string {
-  return `SELECT * EXCLUDE (key) FROM entries WHERE ${where}
-ORDER BY brand, publisher_id NULLS LAST, entry DESC, currency NULLS LAST, day, order_id, product, kind, key, counted`;
+  return `SELECT * EXCLUDE (key, known) FROM entries WHERE ${where}
+ORDER BY brand, publisher_id NULLS LAST, ${ENTRY_ORDER}, currency NULLS LAST, day, order_id, product, kind, key, counted`;
 }
 
 const RECORD = { of: "entry = 'record'" };
@@ -77,55 +89,54 @@ const RECORD = { of: "entry = 'record'" };
 const AMOUNT = { amount: 'amount', of: `${RECORD.of} AND (kind = 'sale' OR amount IS NOT NULL)` };
 
 /** Sums by publisher, or of `all` publishers, currency, and state or month; `total`: what the publisher gets. */
-export const TOTALS_SQL = `SELECT brand, 
-  CASE grouping(publisher_id) WHEN 1 THEN 'all' ELSE 'one' END AS publishers, publisher_id, max(publisher_name) AS publisher_name,
+export const TOTALS_SQL = `SELECT brand,
+  CASE grouping(publisher_id) WHEN 1 THEN 'all' ELSE 'one' END AS publishers, publisher_id,
+  CASE grouping(publisher_id) WHEN 0 THEN max(publisher_name) END AS publisher_name,
   currency, coalesce(entry, 'total') AS entry, state_or_month, CAST(sum(records) AS varchar) AS records,
   CASE WHEN count(*) FILTER (${RECORD.of}) > 0 THEN ${sumSql(AMOUNT)} END AS amount,
   CASE WHEN count(*) FILTER (${RECORD.of}) > 0 THEN ${sumSql({ ...RECORD, amount: 'commission' })} END AS commission,
   ${sumSql({ amount: 'counted' })} AS counted,
-  ${unknownAmountsSql(AMOUNT, { ...RECORD, amount: 'commission + counted' }, { amount: 'counted', of: "entry = 'carried'" })}
-FROM (SELECT *, CASE entry WHEN 'record' THEN state ELSE substr(day, 1, 7) END AS state_or_month FROM entries)
+  ${unknownAmountsSql(AMOUNT, { ...RECORD, amount: 'commission + counted' }, { amount: 'counted', of: "entry <> 'record'" })}
+FROM (SELECT *, CASE entry WHEN 'record' THEN state WHEN 'carried' THEN substr(day, 1, 7) ELSE reason END AS state_or_month FROM entries)
 GROUP BY GROUPING SETS ((brand, publisher_id, currency, entry, state_or_month), (brand, publisher_id, currency),
   (brand, currency, entry, state_or_month), (brand, currency))
-ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, entry = 'total', entry DESC, state_or_month`;
+ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, entry = 'total', ${ENTRY_ORDER}, state_or_month`;
 
 /**
  * @returns the statement of each brand that has days of the month, or of one brand; and the connection with their entries
- * @throws BrandReportsError `config` if no brand has days of the month, or a source cannot be read
+ * @throws BrandReportsError `config` if no brand has days of the month, a later close has them, or a source cannot be read
  */
 export async function readStatements(
-  options: Omit<CloseOptions, 'reports'> & { settingsFile?: string },
+  options: Omit<DraftOptions, 'reports'> & { settingsFile?: string },
   publisher?: string,
 ): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
   const { lake, month, settings, settingsFile } = options;
-  const reports = Object.fromEntries(SOURCES.map((report) => [report.name, report]));
+  const reports = Object.fromEntries(MONEY_REPORTS.map((report) => [report.name, report]));
   const drafts = await draftCloses({ ...options, reports });
-  const ledgers: ReportLedgers[] = [];
-  let others: readonly SettingsNote[] = [];
-  const onLedgers = (read: readonly ReportLedgers[]) => {
-    ledgers.push(...read);
-    others = settingsInUse(ledgers, settings, settingsFile).notes;
-  };
-  const sqlLake = { store: lake.store, reports, settings, nowMs: Date.now(), onLedgers };
-  const connection = await createSqlConnection(sqlLake, `FROM ${coverageTable.name}`);
-  await connection.run(TABLE_SQL);
-  const heads: ReturnType<typeof headOf>[] = [];
-  for (const { draft, closes } of drafts) {
-    const close = closes.find((each) => each.month === month);
-    if (!close && draft.days.length === 0) continue;
-    const before = close ? closes.slice(0, closes.indexOf(close)) : closes;
-    await addEntries(connection, lake.store, { close, draft, before }, publisher);
-    const head = headOf({ close, draft });
-    const source = SOURCES.find(({ table }) => table === head.source);
-    const own = ledgers.filter((each) => each.brand === draft.brand && each.report === source);
-    const gaps = gapNotes(
-      own,
-      reports,
-      closedRoles([close ?? draft], SOURCES),
-      (view) => view === payouts.name,
-    );
-    const notes = others.filter(({ brand }) => brand === draft.brand && !close).map(({ text }) => text);
-    heads.push({ ...head, notes: [...head.notes, ...gaps, ...notes] });
+  drafts.forEach(refuseWithoutOwnClose);
+  const ledgers = await readLedgers(lake.store, reports, {}, Date.now());
+  const inUse = settingsInUse(ledgers, settings, settingsFile);
+  const shown: Record<string, LakeBrandSettings> = {};
+  for (const draft of drafts) {
+    const { brand } = draft.close;
+    const { settings: ofClose } = closeOf(draft) ?? {};
+    const kept = ofClose && (await readSettingsVersion(lake.store, brand, ofClose, allReports));
+    const used = kept ?? inUse.settings?.brands[brand];
+    if (used) shown[brand] = used;
+  }
+  const connection = await openHistories(lake.store, shown);
+  await connection.run(ENTRIES_TABLE);
+  const heads: Omit<Statement, 'publisher' | 'totals' | 'publishers'>[] = [];
+  for (const draft of drafts) {
+    const comparison = comparisonOf(draft);
+    if (comparison.at.days.length + comparison.openDays.length === 0) continue;
+    await addEntries(connection, comparison, closeOf(draft), publisher);
+    const head = headOf(draft, inUse.notes);
+    const source = MONEY_REPORTS.find(({ table }) => table === head.source);
+    const own = ledgers.filter((each) => each.brand === head.brand && each.report === source);
+    const roles = tableRoles(MONEY_REPORTS, { brands: shown });
+    const gaps = gapNotes(own, reports, roles, (view) => view === payouts.name);
+    heads.push({ ...head, notes: [...head.notes, ...gaps] });
   }
   const totals = await factsOf(connection, TOTALS_SQL);
   if (heads.length === 0 || (publisher !== undefined && totals.length === 0))
@@ -135,10 +146,10 @@ export async function readStatements(
       totals.filter(({ brand }) => brand === head.brand),
       ({ publishers }) => publishers,
     );
-    const shown = own.get(publisher === undefined ? 'all' : 'one') ?? [];
+    const ofOutlet = own.get(publisher === undefined ? 'all' : 'one') ?? [];
     return {
       ...head,
-      notes: [...head.notes, ...unknownNotes(shown)],
+      notes: [...head.notes, ...unknownNotes(ofOutlet)],
       publisher: publisher ?? null,
       totals: own.get('all') ?? [],
       publishers: publishersOf(own.get('one') ?? []),
@@ -152,6 +163,25 @@ export async function readStatements(
       yield { totals: own, entries: await factsOf(connection, entriesSql(where)) };
     }
   }
+}
+
+function closeOf({ close: { month }, closes }: MonthDraft): Close | undefined {
+  return closes.find((each) => each.month === month);
+}
+
+/** @throws BrandReportsError `config` if the records of the month are in the statement of a later close, or were before all */
+function refuseWithoutOwnClose(draft: MonthDraft): void {
+  const { brand, month } = draft.close;
+  const later = draft.closes.find((each) => each.month > month);
+  if (closeOf(draft) || !later) return;
+  const isOpening = draft.closes[0] === later;
+  const where = isOpening
+    ? `was over before the first closed month, ${later.month}, and counts as paid`
+    : `has no close of its own: its records are in the statement of ${later.month}`;
+  throw configError(
+    'nothing_to_state',
+    `${month} of ${brand} ${where}. Show that statement: ${printedCommand('statement', ['--month', later.month], { brand })}`,
+  );
 }
 
 function unknownNotes(totals: readonly Fact[]): string[] {
@@ -173,83 +203,93 @@ async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[
     .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', textOf(value)])));
 }
 
-/**
- * The versions of a month's days by the last of these closes, and the days that were erased since. Orders replace missing
- * transactions, also erased ones: it is the same money.
- */
-function daysAt(closes: readonly Close[], month: string) {
-  const named = closes.flatMap((close) => [...namedDays(close), ...(close.erased ?? [])]);
-  const ofMonth = named.filter(({ day }) => monthOf(day) === month);
-  const newest = [...new Map(ofMonth.map((each) => [`${each.report} ${each.day}`, each])).values()];
-  const isPaid = newest.some(({ report, rows }) => report === transactions.name && rows > 0);
-  const source = isPaid ? transactions : orders;
-  const own = newest.filter(({ report }) => report === source.name);
-  return {
-    source,
-    days: own.flatMap((each) => ('erasedAt' in each ? [] : [each])),
-    erased: own.flatMap((each) => ('erasedAt' in each ? [each.day] : [])),
-  };
-}
+const ENTRY_COLUMNS =
+  'publisher_id, publisher_name, entry, reason, day, order_id, product, kind, records, state_then, state, amount, commission, counted_then, counted_now, counted, currency, key, known';
 
-async function addEntries(
+export async function addEntries(
   connection: DuckDBConnection,
-  store: ObjectStore,
-  { close, draft, before }: Source,
+  comparison: Comparison,
+  close: Close | undefined,
   publisher: string | undefined,
 ): Promise<void> {
-  const at = close ?? draft;
-  const selects: string[] = [];
-  const add = async (side: string, { source, days }: ReturnType<typeof daysAt>, others: ClosedDay[] = []) => {
-    const changed = days.filter((day) => !others.some((other) => idOf(other) === idOf(day)));
-    refuseWithoutStates(at.brand, changed);
-    const table = source.lifecycle?.table ?? '';
-    const keys = changed.flatMap(({ day, lifecycle }) =>
-      lifecycle ? [versionKey(table, at.brand, day, lifecycle.snapshot)] : [],
-    );
-    const paths = new Map((await snapshotFiles(store).pathsOf(keys)).map((path) => [path, path]));
-    const counted = withKnown(
-      countedSql(source.table),
-      await columnsOf(store, at),
-      closedRoles([at], SOURCES),
-    );
-    const amounts = ['amount', 'commission'].map((amount) => `${storedAmountSql(amount)} AS ${amount}`);
-    const rows = rowsOfFiles(paths, PARTITION_COLUMNS, `'${side}' AS side`, `${counted} AS counted`);
-    if (keys.length > 0) selects.push(`SELECT * REPLACE (${amounts.join(', ')}) FROM (${rows})`);
+  const { brand, month } = comparison;
+  const totals = close?.totals ?? (await totalsAt(connection, comparison));
+  await fillComparedDays(connection, brand, comparedDays(comparison));
+  const state = (copies: string) =>
+    `CASE WHEN min(CASE WHEN ${copies} > 0 THEN state END) = max(CASE WHEN ${copies} > 0 THEN state END) THEN max(CASE WHEN ${copies} > 0 THEN state END) WHEN sum(${copies}) > 0 THEN 'mixed' END`;
+  const sumOf = (amount: string) =>
+    `CASE WHEN sum(CASE WHEN ${amount} IS NULL THEN copies_now ELSE 0 END) = 0 THEN sum(copies_now * coalesce(${amount}, 0)) END`;
+  const [then, now] = [sumOfCopiesSql('copies_then'), sumOfCopiesSql('copies_now')];
+  const [unknownThen, unknownNow] = [unknownCopiesSql('copies_then'), unknownCopiesSql('copies_now')];
+  const isOwn = `substr(dt, 1, 7) = ${literal(month)} AND copies_then = 0 AND NOT is_switched`;
+  const head = [brand, month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
+  // A record without a key that came and went again has a copy too many and one too few.
+  const sql = `INSERT INTO entries WITH ${differencesSql(COMPARED_DAYS)},
+summed AS (
+  SELECT * EXCLUDE (copies_then, copies_now, copies_opening), sum(copies_then) AS sum_then, sum(copies_now) AS sum_now
+  FROM differences GROUP BY ALL
+),
+netted AS (
+  SELECT *, CASE WHEN is_net THEN greatest(sum_then - sum_now, 0) ELSE sum_then END AS copies_then,
+    CASE WHEN is_net THEN greatest(sum_now - sum_then, 0) ELSE sum_now END AS copies_now
+  FROM (SELECT *, key IS NULL AND NOT is_switched AS is_net FROM summed)
+)
+SELECT ${head}, ${ENTRY_COLUMNS} FROM (
+  SELECT publisher_id, max(publisher_name) AS publisher_name, 'record' AS entry, NULL AS reason, dt AS day, order_id, product, kind,
+    sum(copies_now) AS records, NULL AS state_then, state, ${sumOf('amount')} AS amount, ${sumOf('commission')} AS commission,
+    NULL AS counted_then, ${sumOf('counted')} AS counted_now, ${sumOf('counted')} AS counted, currency, key, ${now} AS known
+  FROM netted WHERE ${isOwn} AND copies_now <> 0
+  GROUP BY publisher_id, dt, order_id, product, kind, state, currency, key
+  UNION ALL
+  SELECT publisher_id, ${latestNameSql()}, 'carried', CASE WHEN is_switched THEN ${literal('transactions and orders replace each other')} END,
+    max(dt), max(order_id), CASE WHEN NOT is_switched THEN max(product) END, max(kind), NULL,
+    ${state('copies_then')}, coalesce(${state('copies_now')}, CASE WHEN sum(copies_now) = 0 THEN 'gone' END), NULL, NULL,
+    CASE WHEN ${unknownThen} = 0 THEN ${then} END, CASE WHEN ${unknownNow} = 0 THEN ${now} END,
+    CASE WHEN ${unknownNow} = 0 THEN ${now} - ${then} END, currency, CASE WHEN NOT is_switched THEN max(key) END, ${now} - ${then}
+  FROM netted WHERE NOT (${isOwn}) AND (copies_then <> 0 OR copies_now <> 0)
+  GROUP BY ${SAME_RECORD}
+  HAVING ${then} <> ${now} OR ${unknownThen} <> ${unknownNow}
+) AS found`;
+  const values = totals.map(
+    (each) =>
+      `(${[each.publisher_id, each.publisher_name, each.currency].map(literal).join(', ')}, CAST(${literal(each.statement)} AS decimal(38,9)))`,
+  );
+  const listed = `SELECT publisher_id, currency, sum(known) AS counted FROM entries WHERE brand = ${literal(brand)} GROUP BY ALL`;
+  const rest = `INSERT INTO entries (brand, month, closed_at, publisher_id, publisher_name, entry, reason, counted, known, currency)
+SELECT ${head}, publisher_id, publisher_name, 'rest', ${literal(reasonOf(comparison))}, rest, rest, currency FROM (
+  SELECT t.publisher_id, t.publisher_name, t.currency, t.statement - coalesce(l.counted, 0) AS rest
+  FROM (VALUES ${values.join(', ')}) AS t(publisher_id, publisher_name, currency, statement)
+  LEFT JOIN (${listed}) AS l ON l.publisher_id IS NOT DISTINCT FROM t.publisher_id AND l.currency IS NOT DISTINCT FROM t.currency
+  UNION ALL
+  SELECT l.publisher_id, NULL, l.currency, -l.counted FROM (${listed}) AS l WHERE NOT EXISTS (
+    SELECT 1 FROM (VALUES ${values.join(', ')}) AS t(publisher_id, publisher_name, currency, statement)
+    WHERE l.publisher_id IS NOT DISTINCT FROM t.publisher_id AND l.currency IS NOT DISTINCT FROM t.currency)
+) AS rests WHERE rest <> 0`;
+  const only =
+    publisher === undefined
+      ? ''
+      : `DELETE FROM entries WHERE publisher_id IS DISTINCT FROM ${literal(publisher)}`;
+  const run = async () => {
+    await connection.run(sql);
+    if (values.length > 0) await connection.run(rest);
+    if (only) await connection.run(only);
   };
-  await add('record', daysAt([at], at.month));
-  for (const month of new Set(before.map((close) => close.month))) {
-    const [then, now] = [daysAt(before, month), daysAt([...before, at], month)];
-    // A day that was erased after one of the closes is on neither side: no publisher is billed or credited for an erasure.
-    const gone = new Set([...then.erased, ...now.erased]);
-    const left = (days: readonly ClosedDay[]) => days.filter(({ day }) => !gone.has(day));
-    await add('then', { ...then, days: left(then.days) }, now.days);
-    await add('now', { ...now, days: left(now.days) }, then.days);
-  }
-  if (selects.length === 0) return;
-  const head = [at.brand, at.month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
-  const only = publisher === undefined ? '' : `WHERE publisher_id = ${literal(publisher)}`;
-  const from = `FROM (SELECT * FROM (${selects.join(' UNION ALL BY NAME ')}) ${only})`;
-  const of = (side: string) => sumSql({ amount: 'counted', of: `side = '${side}'` });
-  const stateOf = (side: string) => `max(state) FILTER (side = '${side}' AND records > 0)`;
-  const sql = `INSERT INTO entries SELECT ${head}, publisher_id, publisher_name, 'record', dt, order_id, product, kind, records, NULL,
-  state, amount, commission, NULL, counted, counted, currency, key ${from} WHERE side = 'record' AND records > 0
-UNION ALL SELECT ${head}, publisher_id, max(publisher_name), 'carried', dt, max(order_id), max(product), kind, NULL,
-  ${stateOf('then')}, coalesce(${stateOf('now')}, 'gone'), NULL, NULL, ${of('then')}, ${of('now')}, ${of('now')} - ${of('then')}, currency, key
-${from} WHERE side <> 'record' GROUP BY publisher_id, dt, kind, currency, key HAVING ${of('then')} IS DISTINCT FROM ${of('now')}`;
-  await connection.run(sql).catch((thrown: unknown) => {
+  await run().catch((thrown: unknown) => {
     const [why] = String(thrown).split('\n', 1);
     const message = `Rows of the statement cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`;
     throw configError('statement_unreadable', message);
   });
 }
 
-async function columnsOf(store: ObjectStore, close: Close): Promise<TableColumns> {
-  const tables = await Promise.all(SOURCES.map((report) => tablesOf(store, report, [close])));
-  return new Map(tables.flat().map(({ name, columns }) => [name, columns]));
-}
-
-function idOf({ snapshot, lifecycle }: ClosedDay): string {
-  return lifecycle?.snapshot ?? snapshot;
+/** Why the totals that were shown differ by more than the records. */
+function reasonOf(comparison: Comparison): string {
+  const { before, at } = comparison;
+  const last = before.at(-1);
+  if (hasAnew(comparison)) return 'history began anew';
+  if (at.erased.length > 0 || (last?.erased ?? []).length > 0) return 'days that were erased since';
+  return last?.settings === at.settings && at.settings !== undefined
+    ? 'by a change of columns'
+    : 'by a change of settings';
 }
 
 function nothingOf(lake: string, month: string, publisher: string | undefined) {
@@ -261,36 +301,61 @@ function nothingOf(lake: string, month: string, publisher: string | undefined) {
   );
 }
 
-function headOf({ close, draft }: Omit<Source, 'before'>) {
-  const at = close ?? draft;
+function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {
+  const close = closeOf(draft);
+  const at = close ?? draft.close;
   const { brand, month, closedAt } = at;
-  const { source, days } = daysAt([at], month);
-  // A month that is not over lacks its last days.
-  const isOver = (day: string) => day < closedAt.slice(0, 10);
-  const missing = lackingDays(at).filter((each) => each.report === source.name && isOver(each.day));
-  const [oldest = null] = days.map(({ readFrom }) => readFrom).sort();
-  const completeAsOf = missing.length > 0 ? null : oldest;
-  const current = new Set(draft.days.map(idOf));
+  const before = draft.closes.filter((each) => each.month < month);
+  const now = closedDays([...before, at]);
+  const source = now.sources[month] ?? 'orders';
+  const report = MONEY_REPORTS.find(({ table }) => table === source);
+  const endMs = endOfMonth(month, draft.timeZone);
+  const missing = lackingDays(at).filter(
+    (each) => each.report === report?.name && endOfDay(each.day, draft.timeZone) <= Date.parse(closedAt),
+  );
+  const completeAsOf =
+    endMs <= Date.parse(closedAt) && missing.length === 0 ? (at.completeAsOf ?? null) : null;
   const command = (name: string) => printedCommand(name, [month], { brand });
+  const latest = draft.closes.at(-1);
+  const moved = close && close === latest ? changedSince(draft, close) : 0;
   const notes = [
     close
-      ? `closed: ${instantText(closedAt)}`
+      ? `closed: ${instantText(closedAt)} by ${close.by}`
       : `not closed: may still change. To close it: ${command('close')}`,
-    completeAsOf === null
-      ? `days missing: ${exceptionsText(missing)}`
-      : `complete as of ${instantText(completeAsOf)}`,
-    `from ${source.table}${source === orders ? ', because the brand has no transactions of the month' : ''}`,
-    ...(days.every((day) => current.has(idOf(day)))
-      ? []
-      : [`changed since it was closed: ${printedCommand('query', ['FROM since_close ORDER BY ALL'])}`]),
+    ...(completeAsOf === null
+      ? [
+          missing.length > 0
+            ? `days missing: ${exceptionsText(missing)}`
+            : `not complete: the month ends at ${instantText(new Date(endMs).toISOString())}`,
+        ]
+      : [`complete as of ${instantText(completeAsOf)}`]),
+    `from ${source}${source === 'orders' ? ', because the brand has no transactions of the whole month' : ''}`,
+    ...skippedNotes(month, before),
+    ...(at.settings === undefined ? [] : [`settings ${at.settings.slice(0, 8)}`]),
+    ...(moved > 0
+      ? [
+          `${moved} days changed since it was closed: ${printedCommand('query', ['FROM since_close ORDER BY ALL'])}`,
+        ]
+      : []),
+    ...(close ? [] : others.filter((each) => each.brand === brand).map(({ text }) => text)),
   ];
-  return {
-    brand,
-    month,
-    closedAt: close ? closedAt : null,
-    source: source.table,
-    completeAsOf,
-    missing,
-    notes,
-  };
+  return { brand, month, closedAt: close ? closedAt : null, source, completeAsOf, missing, notes };
+}
+
+/** Months after the close before that have no close of their own. */
+function skippedNotes(month: string, before: readonly Close[]): string[] {
+  const last = before.at(-1);
+  if (!last || `${last.month}-31` >= dayBefore(month)) return [];
+  return [`contains all records after ${last.month}: the months between have no close of their own`];
+}
+
+function dayBefore(month: string): string {
+  return new Date(Date.parse(`${month}-01`) - 1).toISOString().slice(0, 10);
+}
+
+/** How many days up to the end of the month have another place now. */
+function changedSince(draft: MonthDraft, close: Close): number {
+  const before = draft.closes.filter((each) => each.month < close.month);
+  const [then, now] = [closedDays([...before, close]).days, closedDays([...before, draft.close]).days];
+  return [...now].filter(([id, { place }]) => then.get(id)?.place !== place).length;
 }

@@ -12,7 +12,7 @@ type Names = 'unknown_brand' | 'unknown_report' | 'unknown_table' | 'several_bra
 type Answers = 'no_answer' | 'no_terminal' | 'not_confirmed' | 'place_taken' | 'start_date' | 'time_zone';
 type Files = 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
 type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
-type Queries = 'before_first_version' | 'event_not_received' | 'sql' | 'sql_refused';
+type Queries = 'before_first_version' | 'event_not_received' | 'not_known_then' | 'sql' | 'sql_refused';
 
 type Settings = 'end_date' | 'report_off' | 'settings' | 'settings_json' | 'settings_maintained';
 type MoreSettings = 'settings_missing' | 'settings_unreadable' | 'start_to_come';
@@ -35,11 +35,13 @@ type Empty = 'day_not_committed' | 'no_states' | 'nothing_to_verify';
 type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
 type Closes =
   | 'already_closed'
+  | 'before_latest_close'
+  | 'close_follows'
   | 'month_not_over'
   | 'not_closed'
   | 'not_whole'
-  | 'unreadable_amounts'
-  | 'version_lost';
+  | 'role_without_field'
+  | 'unreadable_amounts';
 
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout';
 type Refusals = 'refused' | 'rate_unavailable' | 'redirect' | 'service_code';

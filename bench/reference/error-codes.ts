@@ -62,6 +62,10 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Follow the message: name a new folder, or run `sync` first.',
   ],
   no_terminal: ['`init` needs an answer, and there is no terminal.', 'Add the flags that the message names.'],
+  not_known_then: [
+    '`--as-of` names a time at which days that the SQL reads were open, or whose history began anew later.',
+    'Leave these days out by a condition on `dt`, or use the time that the message prints.',
+  ],
   not_as_of: [
     '`--as-of` was used with a table that has no past, such as `coverage` or `freshness`.',
     'Query that table without the flag.',
@@ -227,6 +231,18 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'A folder of the lake contains a symbolic link. Through it a run would read, replace or delete other files.',
     'Remove the link. To keep a lake on another disk, move the whole lake there or mount the disk.',
   ],
+  before_latest_close: [
+    '`close` names a month before the latest closed one, whose statement has its days.',
+    'Close a later month, or remove the later closes first.',
+  ],
+  close_follows: [
+    '`close --remove` names a close that another close follows.',
+    'Remove the later close first, as the message shows.',
+  ],
+  role_without_field: [
+    'A sum of the month needs a role that has no field, such as `commission`.',
+    'Name the field in `fields`, or close the month with `--anyway`, which records the roles.',
+  ],
   month_not_over: ['`close` names a month that is not over.', 'Close it after its last day has ended.'],
   no_lake: [
     'The folder of `--lake` does not exist.',
@@ -281,13 +297,9 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     '`rollback --to` names a version that was read before the day was over.',
     'Choose a version that contains the whole day.',
   ],
-  version_lost: [
-    '`close` found that a version is missing from the lake.',
-    'Run `verify`: it prints the command that heals the day.',
-  ],
   version_not_kept: [
     'The version is no longer kept: `snapshotRetentionDays` has passed since it was replaced.',
-    'Choose a later time or a version from the list.',
+    'Choose a version from the list.',
   ],
   version_of_other_zone: [
     '`rollback --to` names a version that was read with another time zone.',

@@ -1,7 +1,8 @@
+import { userInfo } from 'node:os';
 import { configError } from '../../shared/errors.ts';
-import { monthOf } from '../../shared/days.ts';
 import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
+import { closeSums } from '../close-sums.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
@@ -21,9 +22,9 @@ export function addClose(program: CliCommand): void {
     .option('--brand <name>', 'only this brand (default: every brand of the lake)')
     .option(
       '--anyway',
-      'close even if days are missing, failed, open, unconfirmed or erased: the close records them',
+      'close even if days are not whole, or amounts have no field or cannot be read: the close names them',
     )
-    .option('--remove', 'remove the close; versions that nothing else keeps are deleted later')
+    .option('--remove', 'remove the close, if no later close follows')
     .takes('lake', 'database', 'settings', 'now')
     .option('--json', 'print what was listed, closed or removed as one JSON document')
     .example(['close', 'close 2026-10 --brand acme', 'query --as-of 2026-10 "SELECT * FROM orders_daily"'])
@@ -34,7 +35,9 @@ export function addClose(program: CliCommand): void {
 
 async function changeClose(of: string, flags: CloseFlags): Promise<void> {
   const { brand, anyway = false } = flags;
-  const options: CloseOptions = { ...(await writableLake(flags)), month: of, anyway, brand };
+  const access = await writableLake(flags);
+  const sums = closeSums(access.lake.store);
+  const options: CloseOptions = { ...access, month: of, anyway, brand, sums, by: nameOfUser() };
   if (flags.remove) {
     const brands = await removeCloses(options);
     if (flags.json) printJson({ status: 'removed', month: of, brands });
@@ -66,31 +69,56 @@ async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Pr
   process.exitCode = damaged.length > 0 ? EXIT.failed : EXIT.complete;
 }
 
-/** A close in the form of `--json`. Its numbers are those of its time: days that were erased since count. */
-export function summaryOf({ brand, month: of, closedAt, days, carried, exceptions, erased = [] }: Close) {
-  const since = erased.filter(({ day }) => monthOf(day) === of);
-  const own = [...days, ...since];
-  const rows = own.reduce((sum, day) => sum + day.rows, 0);
-  const numbers = { days: own.length, rows, carried: carried.length + erased.length - since.length };
-  return { brand, month: of, closedAt, ...numbers, exceptions, erased: erased.length };
+/** A close in the form of `--json`. */
+export function summaryOf(close: Close) {
+  const {
+    brand,
+    month: of,
+    closedAt,
+    by,
+    settings,
+    days,
+    totals,
+    exceptions,
+    roles,
+    unreadable,
+    erased,
+  } = close;
+  return {
+    ...{ brand, month: of, closedAt, by, settings: settings ?? null, days: days.length },
+    ...{ totals, exceptions, roles, unreadable, erased: erased.length },
+  };
 }
 
 function closedText(close: Close): string {
-  const { brand, month: of, days, rows, carried, exceptions } = summaryOf(close);
-  const more = [
-    ...(exceptions.length > 0 ? [`${counted(exceptions.length, 'day')} recorded as not whole`] : []),
-    ...(carried > 0 ? [`${counted(carried, 'day')} of earlier months carried over`] : []),
-  ];
-  const what = [`${counted(days, 'version')} with ${counted(rows, 'row')}`, ...more].join('; ');
-  return `${styleText('green', 'closed')}: ${of} of ${brand}, ${what}`;
+  const { brand, month: of, days, totals, exceptions, roles, unreadable } = close;
+  const accepted = exceptions.length + roles.length + unreadable.length;
+  const what = [
+    `${counted(days.length, 'day')}, ${counted(totals.length, 'total')} of publishers`,
+    ...(accepted > 0 ? [`${counted(accepted, 'fault')} recorded`] : []),
+  ].join('; ');
+  const next = printedCommand('statement', ['--month', of], { brand });
+  return `${styleText('green', 'closed')}: ${of} of ${brand}, ${what}. Its statement: ${next}`;
 }
 
 function closesTable(closes: readonly Close[]): string {
-  const rows = closes.map(summaryOf).map(({ closedAt, exceptions, carried, erased, ...close }) => ({
-    ...{ brand: close.brand, month: close.month, closed: closedAt, days: close.days, rows: close.rows },
-    ...{ 'not whole': exceptions.length, carried, erased },
-  }));
+  const rows = closes.map(
+    ({ brand, month: of, closedAt, by, days, exceptions, roles, unreadable, erased }) => ({
+      ...{ brand, month: of, closed: closedAt, by, days: days.length, 'not whole': exceptions.length },
+      ...{ 'without field': roles.length, unreadable: unreadable.length, erased: erased.length },
+    }),
+  );
   return table(rows);
+}
+
+/** The name of the machine's user, safe to show. */
+function nameOfUser(): string {
+  try {
+    return oneLine(userInfo().username).replace(/\p{C}/gu, '?').slice(0, 100) || 'unknown';
+  } catch {
+    // A container may run as a user without a name.
+    return 'unknown';
+  }
 }
 
 function noneText(brand: string | undefined): string {

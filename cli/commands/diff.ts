@@ -1,24 +1,27 @@
 /**
  * Shows the changes of a day after it was closed: each with its time and cause, with rows and sums before and after, and with
- * the records that were added, removed or altered. If there are too many records to list, it prints their number.
+ * the records that were added, removed or altered.
  */
-import type { Json } from '@duckdb/node-api';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
+import { rowsSql } from '../../shared/catalog/record-sql.ts';
 import { configError } from '../../shared/errors.ts';
-import { isJsonObject, parseJson } from '../../shared/json.ts';
-import { changesTable } from '../../shared/history/index.ts';
+import { type Json, type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
+import { readSchema } from '../../shared/lake/documents/read.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
+import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { openExistingLake, reportNamed } from '../run-options.ts';
-import { createSqlConnection, literal } from '../sql-tables.ts';
+import { identifier, literal } from '../sql-files.ts';
+import { createSqlConnection } from '../sql-tables.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
 /** The records of a change that are listed; SQL shows the others. */
 const MAX_SHOWN_RECORDS = 20;
+const MAX_JSON_RECORDS = 10_000;
 
 export function addDiff(program: CliCommand): void {
   program
@@ -32,12 +35,12 @@ export function addDiff(program: CliCommand): void {
     .example(
       'diff orders 2026-01-31',
       `An open day grows, and that is no change: the first version that was read whole is what later ones are compared with.
-The same as SQL: the table "changes" and the views "changes_daily" and "restatements".`,
+The same as SQL: the views "changes" (each record) and "restatements" (each day).`,
     )
     .action(async (name: string, of: string, { brand, lake, json }: SharedFlags) => {
       const { store } = await openExistingLake(lake);
       const report = reportNamed(name);
-      const found = await changedDays(store, report, of);
+      const found = await changedDays(store, report, of, json ? MAX_JSON_RECORDS : MAX_SHOWN_RECORDS);
       const days = found.filter((each) => brand === undefined || each.brand === brand);
       if (days.length === 0) throw nothingOf(store, report, of, brand, found);
       if (json) printJson({ days });
@@ -47,32 +50,108 @@ The same as SQL: the table "changes" and the views "changes_daily" and "restatem
 
 type ChangedDay = Awaited<ReturnType<typeof changedDays>>[number];
 type Change = ReturnType<typeof changeOf>;
-type TableDiff = NonNullable<Change['diff']>;
-type ChangedRecord = NonNullable<TableDiff['records']>[number];
+type TableDiff = Change['diff'];
+
+interface ChangedRecord {
+  what: Json;
+  key?: Json;
+  copies?: number;
+  record?: JsonObject;
+  columns?: { name: string; before: Json; after: Json }[];
+}
 
 type Fact = Readonly<Record<string, Json>>;
 
 /**
  * The day of each brand, with its changes, the newest first, in the form of `--json`.
- * @throws BrandReportsError `config` if an object with changes is missing or damaged
+ * @param most the number of records of a change that are listed
+ * @throws BrandReportsError `config` if an object of the day is missing or damaged
  */
-async function changedDays(store: ObjectStore, report: ReportDefinition, of: string) {
-  const isOfDay = `report = ${literal(report.name)} AND dt = ${literal(of)}`;
-  const daysSql = `SELECT brand, rows, committed_state IN (${statesSql(COMPLETE_STATES)}) AS closed FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
-  // DuckDB keeps the order of a file: the oldest change first, and each change begins with its row of the kind `day`.
-  const at = "strftime(changed_at, '%Y-%m-%dT%H:%M:%S.%gZ')";
-  const factsSql = `SELECT * REPLACE (${at} AS changed_at) FROM ${changesTable.name} WHERE ${isOfDay}`;
-  const lake = { store, reports: { [report.name]: report }, settings: undefined, nowMs: Date.now(), day: of };
-  const connection = await createSqlConnection({ ...lake, onUnreadable }, `${daysSql}; ${factsSql}`);
+async function changedDays(store: ObjectStore, report: ReportDefinition, of: string, most: number) {
+  const { name, table } = report;
+  const isOfDay = `report = ${literal(name)} AND dt = ${literal(of)}`;
+  const daysSql = `SELECT brand, rows, committed_state IN (${statesSql(COMPLETE_STATES)}) AS closed,
+    strftime(anew_by, ${TIME}) AS anew FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
+  const ofWhat = ['added', 'removed', 'altered'].map(
+    (what) => `count(*) FILTER (what = '${what}') AS ${what}`,
+  );
+  const changesSql = `SELECT brand, place, any_value(version) AS version, any_value(previous_version) AS previous,
+    any_value(cause) AS cause, strftime(any_value(changed_by), ${TIME}) AS changed_at, ${ofWhat.join(', ')}
+    FROM changes WHERE ${isOfDay} GROUP BY brand, place ORDER BY place DESC`;
+  const recordsSql = `SELECT * FROM (
+      SELECT brand, place, what, key, columns, before, after, count(*) AS copies FROM changes WHERE ${isOfDay} GROUP BY ALL
+    ) QUALIFY row_number() OVER (PARTITION BY brand, place ORDER BY what DESC, key) <= ${most} ORDER BY what DESC, key`;
+  const history = report.views.find((view) => view.name === `${table.slice(0, -1)}_history`)?.name;
+  const lake = { store, reports: { [name]: report }, settings: undefined, nowMs: Date.now(), day: of };
+  const read = [daysSql, changesSql, ...(history === undefined ? [] : [`FROM ${history}`])].join('; ');
+  const connection = await createSqlConnection({ ...lake, onUnreadable, onGap: () => {} }, read);
   const rowsOf = async (sql: string): Promise<Fact[]> =>
     (await connection.runAndReadAll(sql)).getRowObjectsJson();
-  const [days, facts] = [await rowsOf(daysSql), await rowsOf(factsSql)];
-  connection.closeSync();
-  return days.map(({ brand, rows, closed }) => {
-    const own = facts.filter((fact) => fact.brand === brand);
-    const changes = [...Map.groupBy(own, ({ changed_at }) => changed_at).values()].map(changeOf).toReversed();
-    return { brand: shown(brand), report: report.name, day: of, rows: Number(rows), closed, changes };
-  });
+  try {
+    const schema = await readSchema(store, report);
+    const numbers = schema.columns.filter(({ type }) => /^(bigint|double|decimal)/.test(type));
+    const names = numbers.map((column) => column.name);
+    const rows = inDuckDb(rowsSql({ table, report: name }, schema, names, ['_key', '_what', '_place']));
+    const places = `(SELECT brand, unnest(range(coalesce(anew_place, 0), place + 1)) AS reached FROM ${coverageTable.name} WHERE ${isOfDay})`;
+    const sums = await rowsOf(
+      placedSumsSql(
+        `(SELECT * EXCLUDE (_key, _what, _place), _key AS key, _what AS what, _place AS place FROM ${rows})`,
+        places,
+        names,
+      ),
+    );
+    const totals =
+      history === undefined
+        ? []
+        : await rowsOf(
+            placedSumsSql(`(SELECT * FROM ${history})`, places, ['amount', 'commission'], 'currency'),
+          );
+    const [days, changes, records] = [
+      await rowsOf(daysSql),
+      await rowsOf(changesSql),
+      await rowsOf(recordsSql),
+    ];
+    return days.map(({ brand, rows: stored, closed, anew }) => {
+      const isOwn = (fact: Fact) => fact.brand === brand;
+      const at = (place: number) =>
+        [...sums, ...totals].filter((fact) => isOwn(fact) && Number(fact.reached) === place);
+      const own = changes.filter(isOwn).map((fact) =>
+        changeOf(
+          fact,
+          at,
+          records.filter((each) => isOwn(each) && each.place === fact.place),
+        ),
+      );
+      return {
+        brand: shown(brand),
+        report: name,
+        day: of,
+        rows: Number(stored),
+        closed,
+        ...(anew !== null && { anew }),
+        changes: own,
+      };
+    });
+  } finally {
+    connection.closeSync();
+  }
+}
+
+const TIME = "'%Y-%m-%dT%H:%M:%S.%gZ'";
+
+/**
+ * The number of rows and the sums of columns at each of these places. A group of records with one key counts as it was before
+ * its first later change.
+ * @param by a column that divides the sums
+ */
+function placedSumsSql(rows: string, places: string, names: readonly string[], by?: string): string {
+  const sums = names.map((name) => `CAST(sum(sign * ${identifier(name)}) AS varchar) AS ${identifier(name)}`);
+  const group = ['brand', 'reached', ...(by === undefined ? [] : [by])].join(', ');
+  return `SELECT ${[group, 'CAST(sum(sign) AS bigint) AS all_rows', ...sums].join(', ')} FROM (
+  SELECT r.*, p.reached, CASE WHEN key IS NULL THEN CASE what WHEN 'added' THEN -1 ELSE 1 END
+    WHEN what <> 'added' AND rank() OVER (PARTITION BY r.brand, p.reached, key ORDER BY place) = 1 THEN 1 ELSE 0 END AS sign
+  FROM ${rows} AS r JOIN ${places} AS p ON r.brand = p.brand AND place > p.reached
+) WHERE sign <> 0 GROUP BY ${group}`;
 }
 
 function onUnreadable(what: string, why: string): never {
@@ -82,58 +161,58 @@ function onUnreadable(what: string, why: string): never {
   );
 }
 
-function changeOf(facts: readonly Fact[]) {
-  const [day = {}] = facts;
-  const { added, removed, altered } = day;
+function changeOf(fact: Fact, sumsAt: (place: number) => Fact[], records: readonly Fact[]) {
+  const [before, after] = [-1, 0].map((step) => sumsOf(sumsAt(Number(fact.place) + step)));
   return {
-    ...{ id: day.change_id, previousId: day.previous_id, at: shown(day.changed_at), cause: shown(day.cause) },
-    ...{ rowsBefore: Number(day.rows_before), rowsAfter: Number(day.rows_after) },
-    sumsBefore: sumsOf(facts, 'old_value'),
-    sumsAfter: sumsOf(facts, 'new_value'),
-    ...(added !== null && {
-      diff: {
-        ...{ added: Number(added), removed: Number(removed), altered: Number(altered) },
-        ...(day.listed === true && { records: recordsOf(facts) }),
-      },
-    }),
+    ...{ id: fact.version, previousId: fact.previous, at: shown(fact.changed_at), cause: shown(fact.cause) },
+    ...{ rowsBefore: before?.rows ?? 0, rowsAfter: after?.rows ?? 0 },
+    ...{ sumsBefore: before?.sums ?? {}, sumsAfter: after?.sums ?? {} },
+    diff: {
+      ...{ added: Number(fact.added), removed: Number(fact.removed), altered: Number(fact.altered) },
+      records: records.map(recordOf),
+    },
   };
 }
 
-function sumsOf(facts: readonly Fact[], value: 'old_value' | 'new_value'): Fact {
-  const sums = facts.filter(({ what, [value]: sum }) => isSum(what) && sum !== null);
-  return Object.fromEntries(sums.map((sum) => [sumName(sum), sum[value] ?? null]));
+/** Sums by column, e.g. `amount`, and by role and currency, e.g. `amount USD`. */
+function sumsOf(facts: readonly Fact[]): { rows: number; sums: Fact } {
+  const sums = facts.flatMap(({ brand: _brand, reached: _reached, all_rows: _rows, currency, ...values }) =>
+    Object.entries(values).flatMap(([name, sum]) => {
+      const of = currency === undefined ? '' : ` ${currency ?? 'without currency'}`;
+      return sum === null
+        ? []
+        : [
+            [
+              name + of,
+              shown(sum)
+                .replace(/(\.\d*?)0+$/, '$1')
+                .replace(/\.$/, ''),
+            ] as const,
+          ];
+    }),
+  );
+  const all = facts.find(({ currency }) => currency === undefined);
+  return { rows: Number(all?.all_rows ?? 0), sums: Object.fromEntries(sums) };
 }
 
-function isSum(what: Json | undefined): boolean {
-  return what === 'sum' || what === 'total';
-}
-
-function sumName({ what, column_name: name, key }: Fact): string {
-  return what === 'sum'
-    ? shown(name)
-    : `${shown(name)} ${typeof key === 'string' && key !== '' ? key : 'without currency'}`;
-}
-
-/** One record for each fact; all altered values of a record count as one. */
-function recordsOf(facts: readonly Fact[]) {
-  const records = facts.filter(({ what }) => what !== 'day' && !isSum(what));
-  const byRecord = Map.groupBy(records, ({ what, key }, index) => (what === 'altered' ? shown(key) : index));
-  return [...byRecord.values()].map((own) => {
-    const [{ what, key, copies, record } = {}] = own;
-    if (what !== 'altered') {
-      const values = parseJson(shown(record));
-      return {
-        what,
-        key: key ?? undefined,
-        copies: Number(copies),
-        record: isJsonObject(values) ? values : {},
-      };
-    }
-    const columns = own.map(({ column_name, old_value, new_value }) => {
-      return { name: shown(column_name), before: old_value, after: new_value };
-    });
-    return { what, key, columns };
+function recordOf({ what = null, key = null, columns, before, after, copies }: Fact): ChangedRecord {
+  const [old, now] = [before, after].map((text) => {
+    const values = typeof text === 'string' ? parseJson(text) : null;
+    return isJsonObject(values) ? values : {};
   });
+  if (typeof columns !== 'string')
+    return {
+      what,
+      ...(key !== null && { key }),
+      copies: Number(copies),
+      record: (what === 'added' ? now : old) ?? {},
+    };
+  const names = columns.split(', ');
+  return {
+    what,
+    key,
+    columns: names.map((name) => ({ name, before: old?.[name] ?? null, after: now?.[name] ?? null })),
+  };
 }
 
 function nothingOf(
@@ -151,10 +230,14 @@ function nothingOf(
   );
 }
 
-function dayText({ brand, day: of, rows, closed, changes }: ChangedDay, report: ReportDefinition): string {
+function dayText(
+  { brand, day: of, rows, closed, changes, anew }: ChangedDay,
+  report: ReportDefinition,
+): string {
   const times = changes.length === 1 ? 'once' : `${count(changes.length)} times`;
   const changed = changes.length === 0 ? 'not changed' : `changed ${times}`;
-  const when = closed ? 'since it was closed first' : 'since it was read';
+  const first = closed ? 'since it was closed first' : 'since it was read';
+  const when = anew === undefined ? first : `since its history began anew at ${instantText(shown(anew))}`;
   const head = `${brand} ${report.table} ${of}: ${counted(rows, 'row')}, ${changed} ${when}`;
   return [styleText('bold', head), ...changes.map(changeText)].join('\n\n');
 }
@@ -163,9 +246,9 @@ function changeText(change: Change): string {
   const { at, cause, rowsBefore, rowsAfter, diff } = change;
   const size = `${count(rowsBefore)} → ${counted(rowsAfter, 'row')}`;
   return [
-    `${styleText('cyan', instantText(at))}  ${cause}  ${size}  ${diff ? countsText(diff) : 'the version before cannot be read'}`,
+    `${styleText('cyan', instantText(at))}  ${cause}  ${size}  ${countsText(diff)}`,
     ...sumLines(change),
-    ...(diff ? recordLines(diff) : []),
+    ...recordLines(diff),
   ].join('\n');
 }
 
@@ -187,26 +270,24 @@ function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
 }
 
 function recordLines({ records, added, removed, altered }: TableDiff): string[] {
-  const all = added + removed + altered;
-  if (!records) return all === 0 ? [] : [`  ${counted(all, 'record')}: too many or too large to be listed`];
-  const left = records.length - MAX_SHOWN_RECORDS;
+  const left = added + removed + altered - records.reduce((sum, { copies = 1 }) => sum + copies, 0);
   return [
-    ...records.slice(0, MAX_SHOWN_RECORDS).flatMap(recordText),
+    ...records.flatMap(recordText),
     ...(left > 0 ? [`  and ${count(left)} more: --json, or SELECT * FROM changes`] : []),
   ];
 }
 
-function recordText(record: ChangedRecord): string[] {
-  if (record.columns) {
-    const altered = record.columns.map(({ name, before, after }) =>
+function recordText({ what, key: of, copies = 1, record = {}, columns }: ChangedRecord): string[] {
+  if (columns) {
+    const altered = columns.map(({ name, before, after }) =>
       oneLine(`    ${name}: ${shown(before)} → ${shown(after)}`),
     );
-    return [`  ${styleText('yellow', '~')} ${oneLine(shown(record.key))}`, ...altered];
+    return [`  ${styleText('yellow', '~')} ${oneLine(shown(of))}`, ...altered];
   }
-  const [sign, color] = record.what === 'added' ? (['+', 'green'] as const) : (['−', 'red'] as const);
-  const times = record.copies > 1 ? `${count(record.copies)} × ` : '';
-  const key = record.key === undefined ? '' : `${shown(record.key)}  `;
-  const values = Object.entries(record.record).map(([name, value]) => `${name}=${shown(value)}`);
+  const [sign, color] = what === 'added' ? (['+', 'green'] as const) : (['−', 'red'] as const);
+  const times = copies > 1 ? `${count(copies)} × ` : '';
+  const key = of === undefined ? '' : `${shown(of)}  `;
+  const values = Object.entries(record).map(([name, value]) => `${name}=${shown(value)}`);
   return [`  ${styleText(color, sign)} ${oneLine(`${times}${key}${values.join(' ')}`)}`];
 }
 

@@ -1,6 +1,7 @@
 import { configError } from '../../shared/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
 import { KINDS } from '../../shared/operations/erased-objects.ts';
+import { erasedSums } from '../close-sums.ts';
 import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
@@ -51,7 +52,16 @@ async function eraseOptions(names: readonly string[], flags: EraseFlags): Promis
   const { brand, from, to, plan = false } = flags;
   const only = names.length > 0 ? names.map((name) => reportNamed(name).name) : undefined;
   checkOrder(from, to);
-  return { ...(await writableLake(flags)), brand, only, from, to, plans: plan };
+  const access = await writableLake(flags);
+  return {
+    ...access,
+    brand,
+    only,
+    from,
+    to,
+    plans: plan,
+    erasedSums: erasedSums(access.lake.store, access.reports),
+  };
 }
 
 /** @throws BrandReportsError `config` if nobody has confirmed it */

@@ -3,16 +3,14 @@ import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { changeViews, changesTable } from '../../shared/history/index.ts';
+import { closesTable } from '../../shared/catalog/closes-table.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
-import { freshness } from '../../shared/catalog/freshness.ts';
 import { BrandReportsError, configError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
 import type { View } from '../../shared/reports/definition.ts';
-import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
-import { closedTable } from '../../shared/lake/paths.ts';
+import { beforeTable } from '../../shared/lake/paths.ts';
 import type { CsvTable } from '../csv-tables.ts';
 import { EXIT } from '../exit-codes.ts';
 import { sqlLake, unknown } from '../run-options.ts';
@@ -22,7 +20,7 @@ import { printedCommand } from '../printed-command.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
 import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';
-import { type SqlLake, createSqlConnection } from '../sql-tables.ts';
+import { type SqlLake, createSqlConnection, viewsOfLake } from '../sql-tables.ts';
 import { oneLine, printable } from '../terminal-text.ts';
 
 interface QueryFlags extends SharedFlags {
@@ -130,12 +128,11 @@ function withNames(thrown: unknown, csvs: readonly CsvTable[] = []): unknown {
 function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {
   const [, name = '', file = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const isSame = (other: string) => other.toLowerCase() === name.toLowerCase();
-  const ofLake = tableNames().flatMap((each) => [each, closedTable(each)]);
   const next = 'Use NAME=FILE, e.g. invoice=invoice.csv.';
   if (file === '') throw new InvalidArgumentError(`Not a name and a file. ${next}`);
   if (!/^[a-z_]\w{0,62}$/i.test(name))
     throw new InvalidArgumentError(`The name needs letters, digits and "_", and no digit first. ${next}`);
-  if (ofLake.some(isSame))
+  if (tableNames().some(isSame))
     throw new InvalidArgumentError(`${name} is a table of the lake. Choose another name. ${next}`);
   if (before.some((csv) => isSame(csv.name)))
     throw new InvalidArgumentError(`${name} is given twice. Choose another name for each file.`);
@@ -145,26 +142,22 @@ function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {
 type Described = readonly [name: string, description: string];
 
 const all = Object.values(reports);
+const BEFORE = all.map(({ table }) => beforeTable(table));
 const TABLES: readonly Described[] = [
   ...all.map(({ table, description }) => [table, description] as const),
-  ...lifecycleTables(reports).map(({ name, description }) => [name, description] as const),
+  ['…_before', 'Of each table above: what its records were before later readings changed them'],
   [coverageTable.name, 'One row per brand, report and day: its state, rows, and when it was read'],
-  [
-    changesTable.name,
-    'What later readings changed on closed days: one row per fact, see docs/explanation/changes.md',
-  ],
+  [closesTable.name, 'The days of closed months, and how many of their changes each close contains'],
 ];
-const VIEWS = [...all.flatMap((report) => report.views), freshness, ...changeViews(reports)];
+const VIEWS = viewsOfLake(reports);
 
 function tableNames(): string[] {
-  return [...TABLES.map(([name]) => name), ...VIEWS.map(({ name }) => name)];
+  return [...TABLES.map(([name]) => name), ...BEFORE, ...VIEWS.map(({ name }) => name)];
 }
 
 export function relationsText(): string {
-  const closed =
-    'Of any table of reports: the days of closed months as they were then, by close (the month), brand and dt';
   return `Tables:
-${listed([...TABLES, ['…_closed', closed]], '  ')}
+${listed(TABLES, '  ')}
 
 Views and their columns:
 ${VIEWS.map(withDay).map(viewText).join('\n')}`;

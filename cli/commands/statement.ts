@@ -10,7 +10,7 @@ import { writeWhole } from '../query-file.ts';
 import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';
 import { writableLake } from '../run-options.ts';
-import { literal } from '../sql-tables.ts';
+import { literal } from '../sql-files.ts';
 import { statementPage } from '../statement-page.ts';
 import { type Statement, TOTALS_SQL, entriesSql, readStatements } from '../statement.ts';
 import { oneLine, styleText } from '../terminal-text.ts';

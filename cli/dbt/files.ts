@@ -3,7 +3,6 @@
  * replaces a day when `digest` of `coverage`, which identifies the content of the day, has changed.
  */
 import { STATE_WORDS, type ReportDefinition } from '../../shared/reports/definition.ts';
-import { COMMISSION } from '../../shared/reports/views/commission-due.ts';
 import { NOW_SQL, sumSql, unknownAmountsSql } from '../../shared/reports/views/view-sql.ts';
 
 type Named = Pick<ReportDefinition, 'name' | 'table'>;
@@ -143,23 +142,16 @@ select * from ({{ brand_reports_versions(reports) }}) as versions
 {% endmacro %}
 `;
 
-/** A mart that rebuilds only days whose version changed. @param sql over staging models, under the names of their tables */
+/** A mart that rebuilds only days whose version changed. @param sql over the sources */
 export function mart(sql: string, reports: readonly Named[]): string {
   const names = `[${reports.map(({ name }) => `'${name}'`).join(', ')}]`;
-  const tables = reports.map(
-    ({ table }) => `,
-${table} as (
-  select staged.* from {{ ref('${STAGED}${table}') }} as staged
-  join taken on staged.brand = taken.brand and staged.dt = taken.dt
-)`,
-  );
   return `{{ config(
   materialized='incremental', incremental_strategy='append', table_type='iceberg',
   pre_hook="{{ brand_reports_forget(${names}) }}"
 ) }}
 with taken as (
   {{ brand_reports_taken(${names}) }}
-)${tables.join('')}
+)
 select mart.*, taken.day_version, cast('{{ run_started_at.strftime("%Y-%m-%dT%H:%M:%SZ") }}' as varchar) as taken_at
 from (
 ${sql}
@@ -168,10 +160,17 @@ join taken on mart.brand = taken.brand and mart.dt = taken.dt
 `;
 }
 
-export const LEDGER_SQL = `select brand, dt, day, publisher_id, state, currency,
+export function viewSql(view: string): string {
+  return `select * from {{ source('brand_reports', '${view}') }}`;
+}
+
+const COMMISSION = { amount: 'commission', known: 'has_states' };
+
+export const LEDGER_SQL = `select brand, dt, try_cast(dt as date) as day, publisher_id, state, currency,
   cast(count(*) as bigint) as transactions,
   ${sumSql(COMMISSION)} as commission,
   ${sumSql({ ...COMMISSION, of: "kind = 'bonus'" })} as bonus,
   ${unknownAmountsSql(COMMISSION)}
-from transactions
-group by brand, dt, day, publisher_id, state, currency`;
+from {{ source('brand_reports', 'transaction_history') }}
+where what = 'now'
+group by brand, dt, publisher_id, state, currency`;

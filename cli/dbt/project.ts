@@ -1,26 +1,30 @@
 /*
- * Makes a dbt project for the columns and roles of a lake. It runs the SQL of the lake's own views, with models in place
- * of tables, so that a mart and `query` have the same numbers. Names of fields and words of states come from outside:
+ * Makes a dbt project for the columns and roles of a lake. Its marts read the lake's own views, so that a mart and
+ * `query` have the same numbers. Names of fields and words of states come from outside:
  * each text passes `jinja`, and in YAML `yaml`.
  */
+import { closesTable } from '../../shared/catalog/closes-table.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import { type TableColumns, type TableRoles, viewOver, withKnown } from '../../shared/catalog/view-roles.ts';
+import { type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
 import type { Column } from '../../shared/column-types.ts';
-import { changeViews, changesTable } from '../../shared/history/index.ts';
 import { chosenFields, tableColumns } from '../../shared/lake/documents/described-columns.ts';
-import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import type { TableColumn } from '../../shared/ports.ts';
 import { CLICK_ONCE_SQL } from '../../shared/reports/attribution.ts';
-import type { ReportDefinition, ReportRegistry, ReportView } from '../../shared/reports/definition.ts';
+import {
+  type ReportDefinition,
+  type ReportRegistry,
+  allViews,
+  tablesReadBy,
+} from '../../shared/reports/definition.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
-import * as sql from '../../shared/reports/views/view-sql.ts';
-import { ROLES } from '../../shared/roles/index.ts';
+import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import * as files from './files.ts';
 
 export interface DbtLake {
   reports: ReportRegistry;
-  columns: TableColumns;
+  /** By table. */
+  columns: ReadonlyMap<string, readonly Column[]>;
   roles: TableRoles;
   /** The enabled reports that have days in the lake: tests expect them to be complete. */
   read: ReadonlySet<string>;
@@ -30,38 +34,42 @@ export interface DbtLake {
   database: string | undefined;
 }
 
+/** By table, the columns that have the value of a role, whatever the name of its field. */
+const ROLES: Readonly<Record<string, readonly string[]>> = {
+  clicks: ['publisher_id', 'channel_id'],
+  orders: [
+    ...['order_id', 'publisher_id', 'publisher_name', 'channel_id', 'state', 'currency'],
+    ...['amount', 'commission', 'kind'],
+  ],
+  transactions: ['order_id', 'publisher_id', 'product', 'currency', 'amount', 'commission', 'kind'],
+};
 /** By table, the SQL of columns that replace the table's columns of the same name in a staging model. */
 const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  clicks: typed('clicks', 'publisher_id', 'channel_id'),
-  orders: {
-    ...typed('orders', 'order_id', 'publisher_id', 'publisher_name', 'channel_id', 'state'),
-    ...typed('orders', 'currency', 'amount', 'commission', 'kind'),
-  },
-  transactions: {
-    ...typed('transactions', 'order_id', 'publisher_id', 'product', 'currency', 'amount', 'commission'),
-    ...typed('transactions', 'state', 'kind'),
-  },
+  transactions: { state: 'COALESCE({transactions.line_state}, {transactions.state})' },
   attribution: { click: CLICK_ONCE_SQL },
 };
 
-function typed(table: Parameters<typeof sql.fieldSql>[0], ...fields: readonly string[]) {
-  return Object.fromEntries(fields.map((field) => [field, sql.fieldSql(table, field)]));
-}
-
-const VIEWS: Readonly<Record<string, string>> = {
-  publisher_performance: 'publisher_daily',
-  orders_daily: 'orders_daily',
-};
+/** The views of the lake that are marts. */
+const MARTS = [
+  ['publisher_daily', 'publisher_performance'],
+  ['orders_daily', 'orders_daily'],
+] as const;
 
 export function dbtProject(lake: DbtLake): Map<string, string> {
   const all = Object.values(lake.reports);
-  const reportsOf = (tables: readonly string[]) => all.filter(({ table }) => tables.includes(table));
-  const marts = all
-    .flatMap(({ views }) => views)
-    .filter(({ name }) => Object.hasOwn(VIEWS, name))
-    .map((view) => [VIEWS[view.name], files.mart(martSql(view, lake), reportsOf(view.tables))] as const);
-  const ledgerSql = withKnown(files.LEDGER_SQL, lake.columns, lake.roles);
-  const ledger = ['commission_ledger', files.mart(ledgerSql, reportsOf(['transactions']))] as const;
+  const views = allViews(lake.reports);
+  const marts = MARTS.map(([name, of]) => {
+    const tables = views.flatMap((view) => (view.name === of ? tablesReadBy(views, view) : []));
+    return [
+      name,
+      files.mart(
+        files.viewSql(of),
+        all.filter(({ table }) => tables.includes(table)),
+      ),
+    ] as const;
+  });
+  const ofLedger = all.filter(({ table }) => table === 'transactions');
+  const ledger = ['commission_ledger', files.mart(files.LEDGER_SQL, ofLedger)] as const;
   return new Map([
     ['dbt_project.yml', files.PROJECT],
     ['profiles.yml', files.profiles(lake.database === undefined ? undefined : yaml(lake.database))],
@@ -91,33 +99,25 @@ export function yaml(text: string): string {
   return JSON.stringify(jinja(text.toWellFormed())).replaceAll(/[^\x20-\x7e]/gu, escaped);
 }
 
-function stagingColumns(table: string, { columns }: DbtLake): Record<string, string> {
+function stagingSql(table: string, { columns, roles }: DbtLake): string {
   const own = (columns.get(table) ?? []).map(({ name }) => [name, `"${name}"`]);
   const day = { brand: 'CAST(brand AS varchar)', dt: 'CAST(dt AS varchar)', day: 'TRY_CAST(dt AS date)' };
-  return { ...day, ...Object.fromEntries(own), ...day, ...TYPED[table] };
+  const ofRoles = (ROLES[table] ?? []).map((role) => [role, `{${table}.${role}}`]);
+  const all = { ...day, ...Object.fromEntries(own), ...day, ...Object.fromEntries(ofRoles), ...TYPED[table] };
+  const values = Object.entries(all).map(([name, value]) => `  ${value} AS "${name}"`);
+  const sql = `select\n${values.join(',\n')}\nfrom ${SOURCE}`;
+  const view = { name: table, description: '', columns: [], tables: [table], sql };
+  const schemas = new Map([...columns].map(([name, of]) => [name, { columns: [...of] }]));
+  const athena = viewOver(view, schemas, roles).sql;
+  const text = (model: string) =>
+    jinja(model).replaceAll(SOURCE, `{{ source('brand_reports', '${table}') }}`);
+  const duckDb = inDuckDb(athena);
+  const both = `{% if target.type == 'duckdb' %}${text(duckDb)}{% else %}${text(athena)}{% endif %}`;
+  return `${duckDb === athena ? text(athena) : both}\n`;
 }
 
-function stagingSql(table: string, lake: DbtLake): string {
-  const values = Object.entries(stagingColumns(table, lake)).map(([name, value]) => {
-    const view = { name, description: '', columns: [], tables: [table], sql: value };
-    const athena = viewOver(view, lake.columns, lake.roles).sql;
-    const duckDb = sql.inDuckDb(athena);
-    const both = `{% if target.type == 'duckdb' %}${jinja(duckDb)}{% else %}${jinja(athena)}{% endif %}`;
-    return `  ${duckDb === athena ? jinja(athena) : both} AS "${name}"`;
-  });
-  return `select\n${values.join(',\n')}\nfrom {{ source('brand_reports', '${table}') }}\n`;
-}
-
-/** The SQL of a lake's view over the staging models; their columns have the names of roles. */
-function martSql(view: ReportView, lake: DbtLake): string {
-  const fields = Object.fromEntries(ROLES.map((role) => [role, role]));
-  const staged = { staged: { fields, words: {} } };
-  const columnsOf = (table: string) =>
-    Object.keys(stagingColumns(table, lake)).map((name): Column => ({ name, type: 'string' }));
-  const columns = new Map(view.tables.map((table) => [table, columnsOf(table)]));
-  const known = { ...view, sql: withKnown(view.sql, lake.columns, lake.roles) };
-  return withDay(viewOver(known, columns, new Map(view.tables.map((table) => [table, staged])))).sql;
-}
+/** Stands for the source until the text is escaped. */
+const SOURCE = 'source_of_model';
 
 function sourcesYaml(lake: DbtLake): string {
   const all = Object.values(lake.reports);
@@ -139,19 +139,13 @@ function sourcesYaml(lake: DbtLake): string {
     const described = columnsYaml(tableColumns(report, { columns }, chosen));
     return source(report.table, report.description, `${expected}${described}`);
   });
-  const lifecycle = lifecycleTables(lake.reports);
-  const ofLifecycle = lifecycle.map(({ name, description, columns }) =>
-    source(name, description, columnsYaml(columns)),
-  );
-  // These views are sources, not marts: their rows depend on days of other months, or on closes.
-  const overLifecycle = all
-    .flatMap(({ views }) => views)
-    .filter(({ tables: from }) => lifecycle.some(({ name }) => from.includes(name)));
-  const others = [coverageTable, ...changeViews(lake.reports), changesTable, ...overLifecycle].map(
-    ({ name, description }) => source(name, description),
-  );
+  const ofViews = allViews(lake.reports).map((view) => {
+    const columns = withDay(view).columns.map(([name, type, description]) => ({ name, type, description }));
+    return source(view.name, view.description, columnsYaml(columns));
+  });
+  const others = [coverageTable, closesTable].map(({ name, description }) => source(name, description));
   const tests = `\n        data_tests:${read.map(files.testsOf).join('')}`;
-  return `${files.SOURCE}${[...tables, ...ofLifecycle, ...others, source(freshness.name, freshness.description, tests)].join('')}\n`;
+  return `${files.SOURCE}${[...tables, ...ofViews, ...others, source(freshness.name, freshness.description, tests)].join('')}\n`;
 }
 
 /** A test of the documented key. Records without the key are left out. */

@@ -8,15 +8,13 @@ import { DAY_PARTITION_KEYS } from '../../shared/column-types.ts';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { monthOf } from '../../shared/days.ts';
-import { changeViews } from '../../shared/history/index.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
-import { LEDGER_TABLES, closedTable } from '../../shared/lake/paths.ts';
-import { dayTables } from '../../shared/reports/definition.ts';
+import { LEDGER_TABLES, beforeTable } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { asSqlError, prepared } from '../query-result.ts';
 import { namesIn } from '../sql-names.ts';
 import { openSession } from '../sql-session.ts';
-import { identifier, literal } from '../sql-tables.ts';
+import { identifier, literal } from '../sql-files.ts';
 import type { LakeDay } from './lake-days.ts';
 
 /** The columns that depend on the day alone. In a shape all other columns are numbered, so that no name occurs twice. */
@@ -24,14 +22,11 @@ const DAY_COLUMNS = ['day_brand', 'day_report', 'day_month', 'day_dt'];
 /** Every table, with its report; tables computed from ledgers have the days of all reports. */
 const TABLES = [
   ...Object.values(reports).flatMap((of) =>
-    [...dayTables(of), ...dayTables(of).map(closedTable)].map((table) => ({
-      table,
-      report: of.name,
-    })),
+    [of.table, beforeTable(of.table)].map((table) => ({ table, report: of.name })),
   ),
   ...LEDGER_TABLES.map((table) => ({ table, report: undefined })),
 ];
-const OF_ALL_REPORTS = [...LEDGER_TABLES, freshness.name, ...changeViews(reports).map(({ name }) => name)];
+const OF_ALL_REPORTS = [...LEDGER_TABLES, freshness.name];
 /** The claimed rows of the first table's days; each further table claims more, so a plan shows which table it reads. */
 const FIRST_ROWS = 7_000_001;
 const OTHER_ROWS = 2;
@@ -45,7 +40,11 @@ type Scan = (typeof TABLES)[number] & { condition?: string | undefined };
  * @param connection with the tables and views that the SQL names
  * @returns the days among `all` that the SQL may read. @throws BrandReportsError `config` if it reads a file
  */
-export async function daysRead(connection: DuckDBConnection, sql: string, days: readonly LakeDay[]) {
+export async function daysRead<Day extends Pick<LakeDay, 'brand' | 'report' | 'dt'>>(
+  connection: DuckDBConnection,
+  sql: string,
+  days: readonly Day[],
+): Promise<Day[]> {
   await prepared(connection, sql);
   const probe = await openSession([]);
   try {

@@ -4,7 +4,7 @@
  */
 import { DuckDBTypeId } from '@duckdb/node-api';
 import * as z from 'zod';
-import { typeSpec } from '../../shared/column-types.ts';
+import { SYNCED_AT, typeSpec } from '../../shared/column-types.ts';
 import { tableRoles } from '../../shared/catalog/view-roles.ts';
 import {
   chosenFields,
@@ -14,18 +14,20 @@ import {
 } from '../../shared/lake/documents/described-columns.ts';
 import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
 import { listed } from '../../shared/findings/index.ts';
+import { beforeShape } from '../../shared/history/index.ts';
 import { type Close, lackingDays, readCloses } from '../../shared/lake/documents/close.ts';
 import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
-import { lifecycleTables } from '../../shared/lifecycle/index.ts';
+import { beforeTable } from '../../shared/lake/paths.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { relationsText } from '../commands/query.ts';
 import { note } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { type QueryResult, cell, query } from '../query-result.ts';
-import { type SqlLake, createSqlConnection, identifier } from '../sql-tables.ts';
-import { closesOf } from '../sql-versions.ts';
+import { identifier } from '../sql-files.ts';
+import { type SqlLake, createSqlConnection } from '../sql-tables.ts';
+import { closesUpTo } from '../sql-past.ts';
 import { oneLine } from '../terminal-text.ts';
 import { daysRead } from './days-read.ts';
 import { lakeDays, notesOf } from './lake-days.ts';
@@ -66,15 +68,16 @@ async function listViews({ nowMs }: SqlLake): Promise<string[]> {
 }
 
 async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<string[]> {
-  const report = Object.values(reports).find(({ table }) => table === name);
-  const shape = lifecycleTables(reports).find((each) => each.name === name);
-  const found = report && (await columnsOfReport(lake, report));
-  const columns = shape ? columnsOfShape(shape) : found?.columns;
-  if (!columns) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
-  const lines = columns.map((column) =>
+  const report = Object.values(reports).find(({ table }) => [table, beforeTable(table)].includes(name));
+  if (!report) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
+  const { columns, notes } = await columnsOfReport(lake, report);
+  const ofChanges =
+    name === report.table ? [] : columnsOfShape({ ...beforeShape(report, []), partitionKeys: [] });
+  const shown = columns.filter((column) => name === report.table || column.name !== SYNCED_AT);
+  const lines = [...ofChanges, ...shown].map((column) =>
     [column.name, `${typeSpec(column.type).duckdb};`, columnText(column)].join(' '),
   );
-  return [...notesOf([], [], lake.nowMs), ...(found?.notes ?? []), ...lines];
+  return [...notesOf([], [], lake.nowMs), ...notes, ...lines];
 }
 
 async function columnsOfReport(
@@ -100,6 +103,11 @@ function closedText(close: Close): string {
   const days = lackingDays(close).map(({ report, day, why }) => `${report} ${day} ${why}`);
   const state = days.length > 0 ? `INCOMPLETE (${listed(days)})` : 'COMPLETE';
   return `${state}: ${brand} ${month}, as closed ${closedAt}.`;
+}
+
+async function closesOf({ store }: SqlLake, month: string): Promise<Close[]> {
+  const all = await readCloses(store, undefined, () => {});
+  return closesUpTo(all, month).filter((close) => close.month === month);
 }
 
 async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Promise<string[]> {
@@ -129,7 +137,7 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
       ? `the first ${count}; more are left out: select fewer rows, or aggregate in SQL`
       : count;
     // Current findings do not concern an answer as of a close.
-    const closes = close === undefined ? [] : await closesOf(lake.store, close);
+    const closes = close === undefined ? [] : await closesOf(lake, close);
     const isPast = close !== undefined && unreadable.length === 0;
     const notes = isPast ? [] : notesOf(close === undefined ? days : [], unreadable, lake.nowMs);
     return [...notes, ...closes.map(closedText), ...gaps, `ROWS: ${shown}`, ...lines];

@@ -3,9 +3,10 @@ import { errorSummary } from '../outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
 import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
+import type { StoredSchema } from '../lake/documents/schema.ts';
 import { beforeShape } from '../history/index.ts';
 import { tableShape } from '../pipeline/publish.ts';
-import { dayTables, viewsOf } from '../reports/definition.ts';
+import { viewsOf } from '../reports/definition.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
 
 async function described(
@@ -42,17 +43,15 @@ export async function ensureTable(
  */
 export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   const { report, reports, lake, schemaOf, stored, log } = context;
-  const columns = new Map([[report.table, (await ensureTable(context)).columns]]);
+  await ensureTable(context);
   const roles = tableRoles(Object.values(reports), await stored.all());
   for (const view of viewsOf(reports, report)) {
     try {
-      for (const other of Object.values(reports)) {
-        const isRead = dayTables(other).some((table) => view.tables.includes(table));
-        if (!isRead || columns.has(other.table)) continue;
-        // The watcher creates it: a run changes no table of another report.
-        columns.set(other.table, (await schemaOf(other).cached()).columns);
-      }
-      await lake.catalog?.ensureView(viewOver(view, columns, roles));
+      // The watcher creates the tables of other reports: a run changes none of them.
+      const schemas = new Map<string, StoredSchema>();
+      for (const other of Object.values(reports))
+        if (view.tables.includes(other.table)) schemas.set(other.table, await schemaOf(other).cached());
+      await lake.catalog?.ensureView(viewOver(view, schemas, roles));
     } catch (thrown) {
       log({ event: 'view_failed', view: view.name, ...errorSummary(rethrowBugs(thrown)) });
     }

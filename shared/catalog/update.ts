@@ -9,6 +9,7 @@ import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
 import { monthOf } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { type Close, readCloses } from '../lake/documents/close.ts';
 import type { CatalogStamp } from '../lake/documents/catalog-stamp.ts';
 import { StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LedgerMonths, listLedgers } from '../lake/documents/read.ts';
@@ -17,10 +18,12 @@ import { type BrandReport, type LakeAccess, createBrandReport } from '../context
 import { pendingPublications, publishDay } from '../pipeline/publish.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import type { Catalog, TableShape } from '../ports.ts';
-import type { ReportRegistry } from '../reports/definition.ts';
+import type { StoredSchema } from '../lake/documents/schema.ts';
+import type { Catalog } from '../ports.ts';
+import { type ReportRegistry, allViews } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { publishIceberg } from '../iceberg/index.ts';
+import { closesTable, writeCloses } from './closes-table.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
@@ -68,7 +71,7 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
     const stamped = wanted.brand(brand);
     if (found.brands[brand] === stamped) continue;
     const own = reports.filter((each) => each.brand === brand);
-    const update = await updateBrand(options, time, own);
+    const update = await updateBrand(options, time, own, await readCloses(lake.store, brand));
     published += update.published;
     if (update.isComplete)
       await stamp.update((current) => ({ ...current, brands: { ...current.brands, [brand]: stamped } }));
@@ -107,17 +110,17 @@ async function ensureAllTables(options: UpdateOptions): Promise<void> {
   const catalog = catalogOf(options);
   const { lake, reports } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
-  const tables = new Map<string, TableShape['columns']>();
+  const schemas = new Map<string, StoredSchema>();
   const stored = new StoredSettings(options);
   const roles = tableRoles(Object.values(reports), await stored.all(options.settings));
   for (const report of Object.values(reports)) {
-    const of = { report, lake, schema: documents.schema(report), stored };
-    const { columns } = await ensureTable(of);
-    tables.set(report.table, columns);
+    const schema = documents.schema(report);
+    await ensureTable({ report, lake, schema, stored });
+    schemas.set(report.table, await schema.cached());
   }
   await catalog.ensureTable(coverageTable);
-  const ofReports = Object.values(reports).flatMap((report) => report.views);
-  const views = [...ofReports.map((view) => viewOver(view, tables, roles)), freshness];
+  await catalog.ensureTable(closesTable);
+  const views = [...allViews(reports).map((view) => viewOver(view, schemas, roles)), freshness];
   for (const view of views) await catalog.ensureView(view);
 }
 
@@ -133,6 +136,7 @@ async function updateBrand(
   options: UpdateOptions,
   time: TimeBudget,
   reports: readonly LedgerMonths[],
+  closes: readonly Close[],
 ): Promise<{ published: number; isComplete: boolean }> {
   const { skip, isComplete } = createSkipper(options, time);
   // Of this brand alone, so that its ledgers are freed after its turn.
@@ -163,6 +167,7 @@ async function updateBrand(
     await skip(async () => {
       const { hasReturnedRecords } = await context.reportState.cached();
       await writeCoverage(context, months, hasReturnedRecords);
+      await writeCloses(context, closes);
     });
   });
   return { published, isComplete: isComplete() };

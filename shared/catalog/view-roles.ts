@@ -1,13 +1,14 @@
 /*
- * Puts the fields that have roles into the SQL of a view. Brands may have different fields or different words for
- * states; the view then chooses by the brand of the row.
+ * Puts the fields that have roles into the SQL of the base views, and their rows: the current rows of a table, and those
+ * that changes replaced. Brands may have different fields or different words for states. Brands with equal roles share one
+ * part of the view.
  */
 import { type Column, RESCUED } from '../column-types.ts';
 import { type BrandRoles, rolesOf } from '../lake/documents/brand-settings.ts';
+import type { StoredSchema } from '../lake/documents/schema.ts';
 import type { LakeSettings } from '../settings/settings.ts';
 import {
   BONUS_KINDS,
-  IS_KNOWN_IN_SQL,
   NAME_IN_SQL,
   type ReportDefinition,
   type ReportView,
@@ -15,10 +16,12 @@ import {
   spellings,
   withoutSpaces,
 } from '../reports/definition.ts';
-import { trimmedSql } from '../reports/views/view-sql.ts';
-import { type Role, type RoleColumn, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
+import { amountSql, decimalSql, listSql, textSql } from '../reports/views/view-sql.ts';
+import { type Role, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
+import { changesSql, rowsSql } from './record-sql.ts';
 
-export type TableColumns = ReadonlyMap<string, readonly Column[]>;
+/** By table. */
+export type TableSchemas = ReadonlyMap<string, Pick<StoredSchema, 'columns' | 'keys'>>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
@@ -38,75 +41,117 @@ export function tableRoles(
 
 export function viewOver(
   { tables: _tables, sql, ...view }: ReportView,
-  columns: TableColumns,
+  schemas: TableSchemas,
   roles: TableRoles,
 ): View {
-  return {
-    ...view,
-    sql: withKnown(sql, columns, roles).replaceAll(NAME_IN_SQL, (_match, table: string, name: string) => {
-      const own = columns.get(table) ?? [];
-      if (isRole(name)) return byBrand(roles.get(table), (of) => brandSql(name, own, of));
-      return own.some((column) => column.name === name) ? quoted(name) : 'NULL';
-    }),
-  };
+  const sqlOf = (of: (table: string) => BrandRoles | undefined) => withRoles(sql, schemas, of);
+  const usual = sqlOf(() => undefined);
+  const used = new Set([...sql.matchAll(NAME_IN_SQL)].map(([, table = '']) => table));
+  const brands = new Set([...used].flatMap((table) => Object.keys(roles.get(table) ?? {})));
+  const groups = Map.groupBy(brands, (brand) => sqlOf((table) => roles.get(table)?.[brand]));
+  const [first = usual] = groups.keys();
+  if (groups.size <= 1) return { ...view, sql: first };
+  groups.delete(usual);
+  const parts = [...groups].map(([own, of]) => partOf(own, `brand IN (${listSql(of)})`));
+  const rest = partOf(usual, `brand NOT IN (${listSql([...groups.values()].flat())})`);
+  return { ...view, sql: [...parts, rest].join('\nUNION ALL\n') };
 }
 
-/** SQL in which each `{table.role?}` is whether the role has a field. */
-export function withKnown(sql: string, columns: TableColumns, roles: TableRoles): string {
-  return sql.replaceAll(IS_KNOWN_IN_SQL, (_match, table: string, role: string) =>
-    byBrand(roles.get(table), (of) =>
-      String(isRole(role) && placesOfRole(role, columns.get(table) ?? [], of?.fields ?? {}).length > 0),
-    ),
-  );
+function partOf(sql: string, where: string): string {
+  return `SELECT * FROM (\n${sql}\n) AS part WHERE ${where}`;
 }
 
-/** The SQL of each brand. Before the first run has ended, the names of the columns decide. */
-function byBrand(
-  brands: Readonly<Record<string, BrandRoles>> = {},
-  sqlOf: (of: BrandRoles | undefined) => string,
+function withRoles(
+  sql: string,
+  schemas: TableSchemas,
+  rolesIn: (table: string) => BrandRoles | undefined,
 ): string {
-  const ofBrand = Object.entries(brands).map(([brand, own]) => [brand, sqlOf(own)] as const);
-  const [first = sqlOf(undefined), ...others] = new Set(ofBrand.map(([, sql]) => sql));
-  if (others.length === 0) return first;
-  return `CASE brand ${ofBrand.map(([brand, sql]) => `WHEN '${brand.replaceAll("'", "''")}' THEN ${sql}`).join(' ')} END`;
-}
-
-const NONE = 'CAST(NULL AS varchar)';
-
-function brandSql(role: Role, columns: readonly Column[], own: BrandRoles | undefined): string {
-  const values = placesOfRole(role, columns, own?.fields ?? {}).map((place) => placeSql(role, place));
-  const [only = NONE, ...others] = values;
-  // An empty text is no value, as in `textSql`.
-  const value =
-    others.length === 0
-      ? only
-      : `COALESCE(${values.map((each) => `NULLIF(${trimmedSql(each)}, '')`).join(', ')})`;
-  switch (role) {
-    case 'currency':
-      return values.length === 0 ? value : `upper(${trimmedSql(value)})`;
-    case 'state':
-    case 'line_state':
-      return values.length === 0 ? value : stateSql(`lower(${trimmedSql(value)})`, own?.words ?? {});
-    case 'kind':
-      return values.length === 0 ? "'sale'" : kindSql(`lower(${trimmedSql(value)})`, own?.kinds);
-    default:
-      return value;
-  }
-}
-
-function placeSql(role: Role, { column, path }: RoleColumn): string {
-  const text = `CAST(${quoted(column.name)} AS varchar)`;
-  if (path.length > 0) return jsonSql(text, path.join('.'));
-  return isAmountRole(role) ? withRescued(text, column) : text;
+  const used = new Set<string>();
+  const sqlOfRoles = sql.replaceAll(NAME_IN_SQL, (match, table: string, name: string) => {
+    const role = name === 'type' ? 'kind' : name;
+    if (!isRole(role)) throw new TypeError(`${name} is not a role`);
+    const own = rolesIn(table);
+    const places = valuePlaces(role, schemas.get(table)?.columns ?? [], own);
+    if (match.endsWith('?}')) return String(places.length > 0);
+    for (const { column } of places) used.add(column);
+    return name === 'type' ? textOf(places) : roleSql(role, places, own);
+  });
+  return sqlOfRoles.replaceAll(ROWS_IN_SQL, (_match, table: string, what: string, report: string) => {
+    const schema = schemas.get(table) ?? { columns: [] };
+    const of = { table, report };
+    return what === 'changes' ? changesSql(of, schema) : rowsSql(of, schema, [...used]);
+  });
 }
 
 /**
- * A number that the column cannot represent exactly, such as 1.0320000000000003, is in `_rescued`; the cast of an
- * amount rounds it.
+ * `{orders.rows of order_list}`: the rows of the table and those that changes replaced, with the columns that roles use.
+ * `{orders.changes of order_list}`: its rows in the view `changes`.
  */
-function withRescued(value: string, { type, field = '' }: Column): string {
-  if (type === 'string' || !/^\w+$/.test(field)) return value;
-  return `COALESCE(${value}, ${jsonSql(quoted(RESCUED), field)})`;
+const ROWS_IN_SQL = /\{(\w+)\.(rows|changes) of (\w+)\}/g;
+
+/** Where a record may have the value of a role: in a column, in the JSON that a column contains, or in `_rescued`. */
+interface ValuePlace {
+  column: string;
+  /** Its value in SQL; a text, unless the place is a column of decimals. */
+  value: string;
+  isDecimal: boolean;
+}
+
+function valuePlaces(role: Role, columns: readonly Column[], own: BrandRoles | undefined): ValuePlace[] {
+  const places = placesOfRole(role, columns, own?.fields ?? {});
+  const rescued = new Set(
+    places.flatMap(({ column: { type, field = '' }, path }) =>
+      type === 'string' || path.length > 0 || !/^\w+$/.test(field) ? [] : [field],
+    ),
+  );
+  return [
+    ...places.map(({ column: { name, type }, path }): ValuePlace => {
+      const text = type === 'string' ? quoted(name) : `CAST(${quoted(name)} AS varchar)`;
+      if (path.length > 0) return { column: name, value: jsonSql(text, path.join('.')), isDecimal: false };
+      const isDecimal = type.startsWith('decimal') && isAmountRole(role);
+      return { column: name, value: isDecimal ? quoted(name) : text, isDecimal };
+    }),
+    // A value that its column cannot represent exactly, such as 1.0320000000000003.
+    ...[...rescued].map(
+      (field): ValuePlace => ({ column: RESCUED, value: jsonSql(quoted(RESCUED), field), isDecimal: false }),
+    ),
+  ];
+}
+
+function roleSql(role: Role, places: readonly ValuePlace[], own: BrandRoles | undefined): string {
+  if (isAmountRole(role)) return amountOf(places);
+  const text = textOf(places);
+  if (places.length === 0) return role === 'kind' ? "CAST('sale' AS varchar)" : text;
+  switch (role) {
+    case 'currency':
+      return `upper(${text})`;
+    case 'state':
+    case 'line_state':
+      return stateSql(`lower(${text})`, own?.words ?? {});
+    case 'kind':
+      return kindSql(`lower(${text})`, own?.kinds);
+    default:
+      return text;
+  }
+}
+
+/** The first text that is not empty. */
+function textOf(places: readonly ValuePlace[]): string {
+  const texts = places.map(({ value }) => textSql(value));
+  const [only = 'CAST(NULL AS varchar)', ...others] = texts;
+  return others.length === 0 ? only : `COALESCE(${texts.join(', ')})`;
+}
+
+/** The first value that is not empty, as an amount. A decimal is not cast to text and back, which takes much longer. */
+function amountOf(places: readonly ValuePlace[]): string {
+  const amounts = places.map(({ value, isDecimal }) => (isDecimal ? decimalSql(value) : amountSql(value)));
+  const last = amounts.pop() ?? decimalSql('NULL');
+  if (amounts.length === 0) return last;
+  const cases = amounts.map((amount, index) => {
+    const { value = '', isDecimal } = places[index] ?? {};
+    return `WHEN ${isDecimal ? value : textSql(value)} IS NOT NULL THEN ${amount}`;
+  });
+  return `CASE ${cases.join(' ')} ELSE ${last} END`;
 }
 
 function jsonSql(text: string, path: string): string {
@@ -124,9 +169,9 @@ function stateSql(state: string, words: Readonly<Record<string, string>>): strin
 /** The service lists bonuses and campaign payments among its orders, although nobody bought anything. */
 function kindSql(kind: string, bonuses: readonly string[] = BONUS_KINDS): string {
   const words = bonuses.flatMap(wordSql);
-  return words.length === 0
-    ? "'sale'"
-    : `CASE WHEN ${kind} IN (${words.join(', ')}) THEN 'bonus' ELSE 'sale' END`;
+  const value =
+    words.length === 0 ? "'sale'" : `CASE WHEN ${kind} IN (${words.join(', ')}) THEN 'bonus' ELSE 'sale' END`;
+  return `CAST(${value} AS varchar)`;
 }
 
 /** A word of the settings in lower case, by the engine's own rules, which differ for letters such as İ. */

@@ -55,7 +55,7 @@ function roleFindings({ report, sample, roles }: Records): Finding[] {
   if (roles.length === 0) return [];
   const hasCurrency = sample.flatMap(Object.keys).some((name) => LIKE_CURRENCY.test(name.toLowerCase()));
   // Lines are settled by their commission, and a service with one currency need not name it.
-  const hasLines = report.lifecycle?.states.includes('line_state');
+  const hasLines = report.states?.includes('line_state');
   const isOptional = (role: Role) =>
     OPTIONAL.includes(role) || (role === 'amount' && hasLines) || (role === 'currency' && !hasCurrency);
   const findings = roles.flatMap(({ role, inForce, isSet, isMissing, fits, best, evidence, alike }) => {

@@ -7,5 +7,5 @@ export {
   logChange,
 } from './day-history.ts';
 export { historyOfFound } from './found-history.ts';
+export { rowsAt } from './rows-at.ts';
 export { type Version, versionAt, versionsOf } from './versions.ts';
-export { changeViews, changesTable } from './change-views.ts';

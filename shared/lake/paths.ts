@@ -5,8 +5,9 @@
  * ```
  *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
  *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
+ *   snapshots/closes/…                         the same
  *   snapshots/<table>_before/brand=<brand>/dt=<day>/<id>/part-0000.parquet   what its records were before they changed
- *   closes/<brand>/<YYYY-MM>.json              which versions a closed month has (documents/close.ts)
+ *   closes/<brand>/<YYYY-MM>.json              what a closed month was (documents/close.ts)
  *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
  *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
  *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
@@ -25,14 +26,17 @@ import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { isDay } from '../days.ts';
 import type { Partition, TableShape } from '../ports.ts';
 
+export { beforeTable } from '../reports/view.ts';
+
 /** Partition keys of the tables that are built from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 /** Partition keys of the tables of closed months, in the order of the folders. */
 export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 export const COVERAGE_TABLE = 'coverage';
-/** The tables that are built from ledgers; they are stored like a report's table. */
-export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE];
+export const CLOSES_TABLE = 'closes';
+/** The tables that are built from ledgers and closes; they are stored like a report's table. */
+export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CLOSES_TABLE];
 
 export const SNAPSHOTS_PREFIX = 'snapshots/';
 export const CLOSES_PREFIX = 'closes/';
@@ -86,11 +90,6 @@ export function brandPartitions(brand: string): Partition {
 /** The partition of a month in a table that is built from ledgers; without a month, all partitions of the report. */
 export function monthPartition(brand: string, report: string, month?: string): Partition {
   return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
-}
-
-/** `orders_before`: what the records of closed days were before later readings changed them. */
-export function beforeTable(table: string): string {
-  return `${table}_before`;
 }
 
 /** `orders_closed`: the days of closed months, as they were when their month was closed. */

@@ -1,38 +1,65 @@
 /*
- * `close` closes a month of a brand: it writes one document that names the current version of each of the month's days.
- * The vacuum keeps these versions, so queries of the closed month return the same rows as long as the close exists.
- * I5: the versions are chosen before the document is written, and a vacuum reads the closes after it has read the ledgers.
- * So after the write, each named version is looked up once more in the ledgers and in the lake. If it is there, no vacuum
- * that missed the document deletes it. Otherwise the document is removed, and the month is drafted again.
- * If a close dies, its month is either closed or not. Running the same command again adds missing partitions to the catalog.
+ * `close` closes a month of a brand: it writes one document that has the place of each day up to the end of the month in the
+ * day's chain of changes, and the totals as they are shown now. No version is kept: what a day was at a place follows from
+ * its changes. So a day that changes between the draft and the write needs no second look.
+ * I5: the document is written by compare-and-swap, and closes follow one another. After the write, a close that finds
+ * another close than its draft did gives way.
+ * If a close dies, its month is either closed or not. Running the same command again writes the table `closes`.
  */
-import { publishCloses } from '../catalog/closed-tables.ts';
+import { writeCloses } from '../catalog/closes-table.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
-import { daysOfMonth, endOfDay, monthOf } from '../days.ts';
+import { addMonths, daysOfMonth, endOfDay, monthOf, monthsFrom } from '../days.ts';
 import { configError } from '../errors.ts';
-import { type Close, type ClosedDay, namedDays, readCloses } from '../lake/documents/close.ts';
-import { rolesOf } from '../lake/documents/brand-settings.ts';
+import { type BrandRoles, StoredSettings, rolesOf } from '../lake/documents/brand-settings.ts';
+import {
+  type Close,
+  type ClosedDay,
+  type ErasedTotals,
+  type MoneyTable,
+  closedDays,
+  dayId,
+  readCloses,
+} from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import type { DayEntry } from '../lake/documents/ledger.ts';
+import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import { listLedgers } from '../lake/documents/read.ts';
 import { unreadableAmounts, unreadableText } from '../lake/documents/totals.ts';
-import { listLedgers, snapshotsByTable } from '../lake/documents/read.ts';
-import { closeKey, dayPartition, partitionPrefix, versionKey } from '../lake/paths.ts';
-import { lifecycleShape } from '../lifecycle/index.ts';
+import { closeKey } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import { fieldsIn } from '../roles/index.ts';
-import { type ReportRegistry, dayTables } from '../reports/definition.ts';
+import { settledBy } from '../planning/transitions.ts';
+import type { ReportRegistry } from '../reports/definition.ts';
+import { orders } from '../reports/orders.ts';
+import { transactions } from '../reports/transactions.ts';
+import { type Role, fieldsIn, placesOfRole } from '../roles/index.ts';
+import type { LakeBrandSettings, LakeSettings } from '../settings/settings.ts';
 import { rangesText } from '../status/problems.ts';
-import type { LakeSettings } from '../settings/settings.ts';
 
-export interface CloseOptions extends LakeAccess {
+export interface DraftOptions extends LakeAccess {
   reports: ReportRegistry;
   /** Decides which reports count, from which day on, and the time zone; missing: all reports that have ledgers count. */
   settings: LakeSettings | undefined;
   month: string;
-  brand?: string;
-  /** Closes the month although days are not whole, and records these days. */
-  anyway?: boolean;
+  brand?: string | undefined;
 }
+
+export interface CloseOptions extends DraftOptions {
+  /** Closes the month although days, roles or amounts are missing, and records them. */
+  anyway?: boolean;
+  /** The name of the machine's user. */
+  by: string;
+  sums: CloseSums;
+}
+
+/** Adds up in SQL what closes name. Command lines alone have an engine for it. */
+export interface CloseSums {
+  totalsOf(draft: MonthDraft): Promise<Close['totals']>;
+}
+
+/** Adds up what days add to `counted` of the latest of these closes, by `dayId`. */
+export type ErasedSums = (
+  closes: readonly Close[],
+  days: readonly Required<ClosedDay>[],
+) => Promise<ReadonlyMap<string, ErasedTotals>>;
 
 export interface CloseOutcome {
   status: 'complete';
@@ -41,44 +68,52 @@ export interface CloseOutcome {
   before: Close[];
 }
 
+/** A month as a close would have it now. */
+export interface MonthDraft {
+  /** Without totals. */
+  close: Close;
+  /** All closes of the brand, the oldest first. */
+  closes: readonly Close[];
+  settings: LakeBrandSettings | undefined;
+  /** The brand's time zone; if it is not known, the zone in which a day ends last. */
+  timeZone: string;
+  /** Days of its source that were read while they were open: they have no place yet, so no close has their records. */
+  openDays: readonly string[];
+  /** Days whose earlier records are not known, by the first place after that. */
+  anew: ReadonlyMap<string, number>;
+}
+
 interface BrandReports {
   brand: string;
   reports: { ctx: BrandReport; months: readonly string[] }[];
 }
 
-const MAX_TRIES = 3;
+/** What a sum of money needs; for transactions, the state of the line or of its order. */
+const MONEY_ROLES: readonly Role[] = ['amount', 'commission', 'currency', 'state', 'publisher_id'];
+const MONEY_REPORTS = [orders, transactions];
 
-/** @throws BrandReportsError `config` if a month is not over, has days that are not whole, or is closed already */
+/** @throws BrandReportsError `config` if a month is not over, is not whole, or is closed already */
 export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
-  const { month, lake, reports, anyway } = options;
+  const { month, lake, anyway } = options;
   const before: Close[] = [];
-  const drafts: { of: BrandReports; draft: Close }[] = [];
+  const drafts: { of: BrandReports; draft: MonthDraft }[] = [];
   for (const of of await brandReports(options)) {
     const closes = await readCloses(lake.store, of.brand);
     const found = closes.find((close) => close.month === month);
-    // An earlier close may have died before it published its partitions.
-    if (found) await publish(of, [found], month);
+    // An earlier close may have died before it wrote the table.
+    if (found) await publish(of, closes, month);
     if (found) before.push(found);
     const draft = found ? undefined : await draftOf(options, of, closes);
     if (!draft) continue;
+    refuseBeforeLatest(draft);
     refuseBeforeEnd(options, draft);
-    if (!anyway)
-      refuseWithoutStates(
-        draft.brand,
-        draft.days.filter(({ report }) => reports[report]?.lifecycle),
-      );
-    if (!anyway) await refuseUnreadable(options, of);
     drafts.push({ of, draft });
   }
-  const partial = anyway ? [] : drafts.filter(({ draft }) => draft.exceptions.length > 0);
-  if (partial.length > 0)
-    throw configError('not_whole', partial.map(({ draft }) => notWhole(draft)).join('\n'));
+  const partial = anyway ? [] : drafts.flatMap(({ draft }) => faultsOf(draft.close));
+  const [first] = partial;
+  if (first) throw configError(first.code, partial.map(({ text }) => text).join('\n'));
   const closed: Close[] = [];
-  for (const { of, draft } of drafts) {
-    const close = await commitClose(options, of, draft);
-    await publish(of, [close], month);
-    closed.push(close);
-  }
+  for (const { of, draft } of drafts) closed.push(await commitClose(options, of, draft));
   if (closed.length > 0) return { status: 'complete', closed, before };
   throw before.length > 0
     ? configError('already_closed', before.map(alreadyClosed).join('\n'))
@@ -89,38 +124,42 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
 }
 
 /**
- * For each brand that has days of the month: the close as it would be written now, and the closes of all its months, by
- * the time of closing.
+ * For each brand that has days of the month: the close as it would be written now.
  * @throws BrandReportsError `config` if the lake has nothing of the brand, or a document is damaged
  */
-export async function draftCloses(options: CloseOptions): Promise<{ draft: Close; closes: Close[] }[]> {
-  const found: { draft: Close; closes: Close[] }[] = [];
+export async function draftCloses(options: DraftOptions): Promise<MonthDraft[]> {
+  const found: MonthDraft[] = [];
   for (const of of await brandReports(options)) {
-    const closes = byTime(await readCloses(options.lake.store, of.brand));
-    const draft = await draftOf(options, of, closes);
-    if (draft) found.push({ draft, closes });
+    const draft = await draftOf(options, of, await readCloses(options.lake.store, of.brand));
+    if (draft) found.push(draft);
   }
   return found;
 }
 
-function byTime(closes: readonly Close[]): Close[] {
-  return closes.toSorted((a, b) => (a.closedAt < b.closedAt ? -1 : 1));
-}
-
 /**
- * Removes the closes of a month. A later vacuum deletes the versions that nothing else keeps.
- * @returns the brands whose month was closed. @throws BrandReportsError `config` if the month was closed for no brand
+ * Removes the closes of a month.
+ * @returns the brands whose month was closed
+ * @throws BrandReportsError `config` if the month was closed for no brand, or another close follows: its places and its
+ * statement begin at this close
  */
-export async function removeCloses(options: CloseOptions): Promise<string[]> {
+export async function removeCloses(options: DraftOptions): Promise<string[]> {
   const { month, lake, brand: only } = options;
   const removed: string[] = [];
+  const laterOf = async (brand: string) => (await readCloses(lake.store, brand)).at(-1)?.month ?? month;
   // A report that is disabled now may have been part of the close.
-  for (const of of await brandReports({ ...options, settings: undefined })) {
+  const all = await brandReports({ ...options, settings: undefined });
+  const closed = (
+    await Array.fromAsync(all, async (of) => ({ of, found: await lake.store.get(closeKey(of.brand, month)) }))
+  ).filter(({ found }) => found !== undefined);
+  for (const { of } of closed) refuseFollowed(of.brand, month, await laterOf(of.brand));
+  for (const { of, found } of closed) {
     const key = closeKey(of.brand, month);
-    if (!(await lake.store.get(key))) continue;
-    // The catalog comes first: queries must not find what the vacuum may delete.
-    await publish(of, [], month);
     await lake.store.delete([key]);
+    const later = await laterOf(of.brand);
+    // Another process has closed a later month in the meantime.
+    if (later > month && found) await lake.store.put(key, found.body, { ifAbsent: true });
+    refuseFollowed(of.brand, month, later);
+    await publish(of, await readCloses(lake.store, of.brand), month);
     removed.push(of.brand);
   }
   if (removed.length > 0) return removed;
@@ -129,14 +168,20 @@ export async function removeCloses(options: CloseOptions): Promise<string[]> {
   throw configError('not_closed', `${month} is not closed. Closed months: ${known}.`);
 }
 
+function refuseFollowed(brand: string, month: string, later: string): void {
+  if (later <= month) return;
+  throw configError(
+    'close_follows',
+    `The close ${later} of ${brand} follows ${month}, and its statement begins where ${month} ends. Remove the later close first: "brand-reports close ${later} --brand ${brand} --remove"`,
+  );
+}
+
 async function publish({ reports }: BrandReports, closes: readonly Close[], month: string): Promise<void> {
-  for (const { ctx } of reports) {
-    await publishCloses(ctx, closes, month);
-  }
+  for (const { ctx } of reports) await writeCloses(ctx, closes, [month]);
 }
 
 /** @throws BrandReportsError `config` if the lake has nothing of the brand */
-async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
+async function brandReports(options: DraftOptions): Promise<BrandReports[]> {
   const { lake, reports, settings } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const listed = (await listLedgers(lake.store, reports)).filter(({ months }) => months.length > 0);
@@ -160,46 +205,155 @@ async function brandReports(options: CloseOptions): Promise<BrandReports[]> {
   );
 }
 
-/** The close of the month by the current ledgers, whether or not the month is over; `undefined`: the brand has no day of it. */
+/** The month by the current ledgers, whether or not it is over; `undefined`: the brand has no day of it. */
 async function draftOf(
-  options: CloseOptions,
+  options: DraftOptions,
   { brand, reports }: BrandReports,
   closes: readonly Close[],
-): Promise<Close | undefined> {
-  const { settings, month, clock, newId } = options;
+): Promise<MonthDraft | undefined> {
+  const { month, clock, newId } = options;
   const documents = createLakeDocuments({ store: options.lake.store, ...options });
   // The only ledger of a report may have been lost: then reading it fails.
   for (const report of Object.values(options.reports)) await documents.ledger(report, brand, month).cached();
+  const settings = options.settings?.brands[brand] ?? (await reports[0]?.ctx.stored.of(brand));
   const close: Close = {
-    ...{ version: 1, brand, month, closedAt: new Date(clock.wallMs()).toISOString() },
-    ...{ days: [], carried: [], exceptions: [], tables: {}, recentWrites: [newId()] },
+    ...{ version: 1, brand, month, closedAt: new Date(clock.wallMs()).toISOString(), by: 'unknown' },
+    ...{ sources: {}, totals: [], days: [], exceptions: [], roles: [], unreadable: [], erased: [] },
+    recentWrites: [newId()],
   };
+  const before = closes.filter((each) => each.month < month);
+  const known = closedDays(before);
+  // Months that no close of their own has are part of the next close.
+  const since = before.at(-1)?.month;
+  const own = since === undefined ? [month] : monthsFrom(addMonths(since, 1), month);
+  const entries = new Map<string, ReadonlyMap<string, DayEntry>>();
+  const anew = new Map<string, number>();
+  let { timeZone } = settings ?? { timeZone: undefined };
   for (const { ctx, months } of reports) {
-    const { report, policy } = ctx;
-    const { days } = await ctx.ledger(month).refresh();
-    const first = policy?.startDate ?? (await firstDay(ctx, months));
-    for (const day of daysOfMonth(month)) {
-      const { [day]: entry = {} } = days;
-      if (entry.committed) close.days.push(closedDay(report.name, day, entry.committed));
-      const why = day < first ? undefined : whyNotWhole(entry);
+    const { report, policy, ledger } = ctx;
+    const ledgers: Ledger[] = [];
+    for (const each of months) if (each <= month) ledgers.push(await ledger(each).refresh());
+    const days = new Map(
+      ledgers.flatMap((each) => Object.entries(each.days)).sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+    entries.set(report.table, days);
+    const first = policy?.startDate ?? [...days.keys()][0] ?? '';
+    for (const day of own.flatMap(daysOfMonth)) {
+      const why = day < first ? undefined : whyNotWhole(days.get(day));
       if (why) close.exceptions.push({ report: report.name, day, why });
     }
-    close.carried.push(...(await carriedOf(ctx, closes)));
-    const { columns } = await ctx.schema.refresh();
-    const roles = rolesOf(settings?.brands[brand] ?? (await ctx.stored.of(brand)), report);
-    close.tables[report.table] = { columns: columns.length, roles };
-    const shape = lifecycleShape(report);
-    if (shape) close.tables[shape.name] = { columns: shape.columns.length };
+    for (const [day, { committed }] of days) {
+      timeZone ??= committed?.timeZone;
+      const id = dayId({ report: report.name, day });
+      const { place, anewPlace } = committed?.history ?? {};
+      if (committed === undefined || place === undefined) continue;
+      const named = known.days.get(id);
+      if (anewPlace !== undefined) anew.set(id, anewPlace);
+      const isErased = named !== undefined && named.place === undefined;
+      if (!isErased && named?.place !== place)
+        close.days.push({ report: report.name, day, place, snapshot: committed.snapshot });
+    }
   }
-  return close.days.length + close.exceptions.length === 0 ? undefined : close;
+  const sources = sourcesOf(entries, known.days);
+  close.sources = Object.fromEntries([...sources].filter(([of, source]) => known.sources[of] !== source));
+  const source = MONEY_REPORTS.find(({ table }) => table === sources.get(month));
+  const ofSource = (source && entries.get(source.table)) ?? new Map<string, DayEntry>();
+  const isEmpty = ![...entries.values()].some((days) =>
+    [...days.keys()].some((day) => monthOf(day) === month),
+  );
+  if (isEmpty && close.exceptions.length === 0) return undefined;
+  for (const { ctx } of reports)
+    if (ctx.report === source) await addFaults(close, ctx, ofSource, rolesOf(settings, ctx.report));
+  timeZone ??= 'Etc/GMT+12';
+  const isWhole = (day: string) => source !== undefined && whyNotWhole(ofSource.get(day)) === undefined;
+  if (endOfMonth(month, timeZone) <= runClock(clock).now().getTime() && daysOfMonth(month).every(isWhole))
+    close.completeAsOf = daysOfMonth(month)
+      .flatMap((day) => ofSource.get(day)?.committed?.readFrom ?? [])
+      .sort()[0];
+  const isOpen = ({ committed }: DayEntry) => committed !== undefined && committed.history === undefined;
+  const openDays = [...ofSource].flatMap(([day, entry]) =>
+    isOpen(entry) && own.includes(monthOf(day)) ? [day] : [],
+  );
+  return { close, closes, settings, timeZone, openDays, anew };
+}
+
+/**
+ * By month, the report whose commission counts: transactions if they have a version of each day of which orders have one, and
+ * any record. An erased day lacks nothing: nobody is billed for an erasure.
+ */
+function sourcesOf(
+  entries: ReadonlyMap<string, ReadonlyMap<string, DayEntry>>,
+  known: ReturnType<typeof closedDays>['days'],
+): Map<string, MoneyTable> {
+  const [ofOrders, ofTransactions] = MONEY_REPORTS.map(
+    ({ table }) => entries.get(table) ?? new Map<string, DayEntry>(),
+  );
+  const committed = (days: ReadonlyMap<string, DayEntry> = new Map()) =>
+    [...days].flatMap(([day, entry]) => (entry.committed ? [{ day, rows: entry.committed.rows }] : []));
+  const all = Map.groupBy([...committed(ofOrders), ...committed(ofTransactions)], ({ day }) => monthOf(day));
+  return new Map(
+    [...all.keys()].map((month) => {
+      const of = (days: ReturnType<typeof committed>) => days.filter(({ day }) => monthOf(day) === month);
+      const isErased = (day: string) => {
+        const named = known.get(dayId({ report: transactions.name, day }));
+        return (
+          (named !== undefined && named.place === undefined) ||
+          ofTransactions?.get(day)?.erasedAt !== undefined
+        );
+      };
+      const covers = of(committed(ofOrders)).every(
+        ({ day }) => ofTransactions?.get(day)?.committed || isErased(day),
+      );
+      const hasRows = of(committed(ofTransactions)).some(({ rows }) => rows > 0);
+      return [month, covers && hasRows ? 'transactions' : 'orders'];
+    }),
+  );
+}
+
+/** Adds what a sum of the month would lack: roles of money without a field, and amounts that cannot be read. */
+async function addFaults(
+  close: Close,
+  { report, policy, schema }: BrandReport,
+  days: ReadonlyMap<string, DayEntry>,
+  { fields: stored }: BrandRoles,
+): Promise<void> {
+  const own = [...days].flatMap(([dt, { committed }]) =>
+    committed && monthOf(dt) === close.month ? [{ dt, committed }] : [],
+  );
+  if (!own.some(({ committed }) => committed.rows > 0)) return;
+  const { columns } = await schema.refresh();
+  const fields = policy?.fields ?? stored;
+  const has = (role: Role) => placesOfRole(role, columns, fields).length > 0;
+  for (const role of MONEY_ROLES)
+    if (!has(role) && !(role === 'state' && report.name === transactions.name && has('line_state')))
+      close.roles.push({ report: report.name, role });
+  const table = { columns, roles: fieldsIn(columns, fields) };
+  const unreadable = own.flatMap(({ committed }) => unreadableAmounts(committed, table));
+  for (const [column, each] of Map.groupBy(unreadable, ({ column: name }) => name))
+    close.unreadable.push({
+      report: report.name,
+      column,
+      rows: each.reduce((sum, { rows }) => sum + rows, 0),
+    });
+}
+
+/** Its orders are in the statement of the later close, and would be in two. */
+function refuseBeforeLatest({ close: { brand, month }, closes }: MonthDraft): void {
+  const latest = closes.at(-1)?.month ?? '';
+  if (latest < month) return;
+  throw configError(
+    'before_latest_close',
+    `${month} of ${brand} is before its latest closed month, ${latest}, whose statement has the days of ${month} too. Close a later month, or remove the later closes first: "brand-reports close ${latest} --brand ${brand} --remove"`,
+  );
+}
+
+export function endOfMonth(month: string, timeZone: string): number {
+  return endOfDay(daysOfMonth(month).at(-1) ?? '', timeZone);
 }
 
 /** @throws BrandReportsError `config` if the month of the close is not over */
-function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days }: Close): void {
-  const zone =
-    settings?.brands[brand]?.timeZone ?? days.find(({ timeZone }) => timeZone !== undefined)?.timeZone;
-  // If neither settings nor versions have a time zone of the brand, use the zone in which a day ends last.
-  const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', zone ?? 'Etc/GMT+12');
+function refuseBeforeEnd({ clock }: DraftOptions, { close: { brand, month }, timeZone }: MonthDraft): void {
+  const endMs = endOfMonth(month, timeZone);
   if (endMs <= runClock(clock).now().getTime()) return;
   throw configError(
     'month_not_over',
@@ -207,149 +361,69 @@ function refuseBeforeEnd({ settings, clock }: CloseOptions, { brand, month, days
   );
 }
 
-/** Without the states at the time of closing, all records of such a day would later count as added since the close. */
-export function refuseWithoutStates(brand: string, days: readonly ClosedDay[]): void {
-  const without = days.filter(({ rows, lifecycle }) => rows > 0 && !lifecycle);
-  const commands = [...Map.groupBy(without, ({ report }) => report)].map(
-    ([report, own]) =>
-      `"brand-reports rebuild ${report} --brand ${brand} --from ${own[0]?.day} --to ${own.at(-1)?.day}"`,
-  );
-  if (commands.length === 0) return;
-  const message = `The lake lacks the states of the records of ${without.length} days of ${brand}. To add them: ${commands.join(', ')}`;
-  throw configError('no_states', message);
+type Fault = { code: 'not_whole' | 'role_without_field' | 'unreadable_amounts'; text: string };
+
+function faultsOf({ brand, month, exceptions, roles, unreadable }: Close): Fault[] {
+  const anyway = `"brand-reports close ${month} --brand ${brand} --anyway"`;
+  const faults: Fault[] = [];
+  if (exceptions.length > 0) faults.push({ code: 'not_whole', text: notWhole({ brand, month, exceptions }) });
+  if (roles.length > 0)
+    faults.push({
+      code: 'role_without_field',
+      text: `${month} of ${brand} cannot be added up, because roles of money have no field: ${roles.map(({ report, role }) => `${report} ${role}`).join(', ')}. Name the fields in "fields" of the report; "brand-reports check" proposes them. To close the month without these values, with the roles recorded in the close: ${anyway}`,
+    });
+  if (unreadable.length > 0)
+    faults.push({
+      code: 'unreadable_amounts',
+      text: `${month} of ${brand} has amounts that cannot be read: ${unreadable.map(({ report, column, rows }) => `${report} ${unreadableText({ role: '', column, rows, isRead: true })}`).join('; ')}. Correct "fields", or ask the operator of the service for plain numbers and read the days again. To close the month without these amounts: ${anyway}`,
+    });
+  return faults;
 }
 
-/** Without an amount, a month would be paid too low, and nobody would notice later. */
-async function refuseUnreadable({ month }: CloseOptions, { brand, reports }: BrandReports): Promise<void> {
-  const found: string[] = [];
-  for (const { ctx } of reports) {
-    const { report, policy, ledger, schema, stored } = ctx;
-    const { columns } = await schema.cached();
-    const fields = policy?.fields ?? rolesOf(await stored.of(brand), report).fields;
-    const table = { columns, roles: fieldsIn(columns, fields) };
-    const days = Object.entries((await ledger(month).cached()).days)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .flatMap(([dt, { committed }]) =>
-        committed ? unreadableAmounts(committed, table).map((each) => ({ ...each, dt })) : [],
-      );
-    for (const own of Map.groupBy(days, (each) => `${each.column} ${each.isRead}`).values()) {
-      const [first] = own;
-      if (!first) continue;
-      const rows = own.reduce((sum, each) => sum + each.rows, 0);
-      const remedy = first.isRead
-        ? ''
-        : ` (to read them: "brand-reports rebuild ${report.name} --brand ${brand} --from ${first.dt} --to ${own.at(-1)?.dt}")`;
-      found.push(
-        `${report.name} ${unreadableText({ ...first, rows })} on ${rangesText(own, Number.POSITIVE_INFINITY)}${remedy}`,
-      );
-    }
-  }
-  if (found.length === 0) return;
-  throw configError(
-    'unreadable_amounts',
-    `${month} of ${brand} has amounts that cannot be read: ${found.join('; ')}. Correct "fields", or ask the operator of the service for plain numbers and read the days again. To close the month without these amounts: "brand-reports close ${month} --brand ${brand} --anyway"`,
-  );
-}
-
-async function firstDay(ctx: BrandReport, [first = '']: readonly string[]): Promise<string> {
-  return Object.keys((await ctx.ledger(first).cached()).days).sort()[0] ?? '';
-}
-
-function whyNotWhole({
-  committed,
-  failure,
-  erasedAt,
-}: DayEntry): Close['exceptions'][number]['why'] | undefined {
+function whyNotWhole(entry: DayEntry = {}): Close['exceptions'][number]['why'] | undefined {
+  const { committed, failure, erasedAt, disregarded } = entry;
   if (erasedAt !== undefined) return 'erased';
   if (failure) return 'failed';
   if (!committed) return 'missing';
-  return committed.state === 'open' || committed.state === 'unconfirmed' ? committed.state : undefined;
+  if (committed.state === 'open' || committed.state === 'unconfirmed') return committed.state;
+  if (disregarded && disregarded.rows < committed.rows)
+    return disregarded.rows === 0 ? 'came_back_empty' : 'kept';
+  const isGivenUp =
+    committed.state === 'settled' &&
+    settledBy({ contradictions: committed.contradictions ?? 0 }) === 'given_up';
+  return isGivenUp ? 'given_up' : undefined;
 }
 
-function closedDay(report: string, day: string, committed: NonNullable<DayEntry['committed']>): ClosedDay {
-  const { snapshot, rows, bytes, digest, readFrom, timeZone, state } = committed;
-  return {
-    ...{ report, day, snapshot, rows, bytes, digest, readFrom },
-    ...(timeZone !== undefined && { timeZone }),
-    ...(state === 'open' && { isOpen: true as const }),
-  };
-}
-
-/**
- * The days that closes name and that now have another version than in the latest of these closes, or that were erased since
- * and read again. The closes are ordered by the time of closing, so that each change is carried over once, whatever the
- * order in which months were closed.
- */
-async function carriedOf(ctx: BrandReport, closes: readonly Close[]): Promise<ClosedDay[]> {
-  const named = new Map<string, ClosedDay | { day: string; snapshot?: never; lifecycle?: never }>();
-  for (const close of byTime(closes))
-    for (const each of [...namedDays(close), ...(close.erased ?? [])])
-      if (each.report === ctx.report.name) named.set(each.day, each);
-  const carried: ClosedDay[] = [];
-  for (const [of, last] of Map.groupBy(named.values(), ({ day }) => monthOf(day))) {
-    const { days } = await ctx.ledger(of).refresh();
-    for (const { day, snapshot } of last) {
-      const { committed } = days[day] ?? {};
-      if (!committed) continue;
-      const isSame = committed.snapshot === snapshot;
-      if (!isSame) carried.push(closedDay(ctx.report.name, day, committed));
-    }
-  }
-  return carried;
-}
-
-/** @throws BrandReportsError `config` if another process has closed the month in the meantime, or an object is missing */
-async function commitClose(options: CloseOptions, of: BrandReports, first: Close): Promise<Close> {
+/** @throws BrandReportsError `config` if another process has closed this or another month in the meantime */
+async function commitClose(options: CloseOptions, of: BrandReports, draft: MonthDraft): Promise<Close> {
   const { store } = options.lake;
-  let draft = first;
-  let lost: string[] = [];
-  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const [own = ''] = draft.recentWrites;
-    const document = createLakeDocuments({ store, ...options }).close(draft);
-    const written = await document.update((current) => (current === draft ? { ...draft } : current));
-    if (!written.recentWrites.includes(own)) throw configError('already_closed', alreadyClosed(written));
-    lost = await lostOf(of, draft);
-    if (lost.length === 0) return draft;
-    await store.delete([closeKey(draft.brand, draft.month)]);
-    draft = (await draftOf(options, of, await readCloses(store, of.brand))) ?? draft;
-    if (draft.exceptions.length > 0 && !options.anyway) throw configError('not_whole', notWhole(draft));
+  const { brand, month, recentWrites } = draft.close;
+  const settings = draft.settings && (await new StoredSettings(options).keep(brand, draft.settings));
+  const close: Close = {
+    ...draft.close,
+    ...{ by: options.by, totals: await options.sums.totalsOf(draft) },
+    ...(settings !== undefined && { settings }),
+  };
+  const document = createLakeDocuments({ store, ...options }).close(close);
+  const written = await document.update((current) => (current === close ? { ...close } : current));
+  if (!written.recentWrites.some((id) => recentWrites.includes(id)))
+    throw configError('already_closed', alreadyClosed(written));
+  const closes = await readCloses(store, brand);
+  const idOf = ({ month: other, closedAt }: Close) => `${other} ${closedAt}`;
+  const others = closes.filter((each) => each.month !== month).map(idOf);
+  const expected = draft.closes.map(idOf);
+  if (others.join() !== expected.join()) {
+    await store.delete([closeKey(brand, month)]);
+    throw configError(
+      'already_closed',
+      `Another process has closed or removed a month of ${brand} in the meantime, so ${month} is not closed. Closed months: ${others.join(', ') || 'none'}. Run the command again.`,
+    );
   }
-  throw configError(
-    'version_lost',
-    `${lost[0]} is missing. To find out how to heal it: "brand-reports verify"`,
-  );
+  await publish(of, closes, month);
+  return close;
 }
 
-async function lostOf({ reports }: BrandReports, close: Close): Promise<string[]> {
-  const lost: string[] = [];
-  for (const { ctx } of reports) {
-    const { report, brand, lake } = ctx;
-    const own = namedDays(close).filter((each) => each.report === report.name);
-    for (const [month, named] of Map.groupBy(own, ({ day }) => monthOf(day))) {
-      const { days } = await ctx.ledger(month).refresh();
-      const found = new Set<string>();
-      for (const table of dayTables(report))
-        for await (const { key } of lake.store.list(
-          partitionPrefix(table, dayPartition(brand, month)).slice(0, -1),
-        ))
-          found.add(key);
-      for (const each of named) {
-        const known = idsIn(days[each.day]);
-        for (const [table, id] of snapshotsByTable(report, each)) {
-          const key = versionKey(table, brand, each.day, id);
-          if (!known.includes(id) || !found.has(key)) lost.push(key);
-        }
-      }
-    }
-  }
-  return lost;
-}
-
-function idsIn({ committed, superseded = [] }: DayEntry = {}): (string | undefined)[] {
-  return [committed?.snapshot, ...superseded.map(({ snapshot }) => snapshot)];
-}
-
-function notWhole({ brand, month, exceptions }: Close): string {
+function notWhole({ brand, month, exceptions }: Pick<Close, 'brand' | 'month' | 'exceptions'>): string {
   const readable = exceptions.filter(({ why }) => why !== 'erased');
   const sorted = readable.map(({ day }) => day).sort();
   const reports = [...new Set(readable.map(({ report }) => report))].join(' ');
@@ -368,6 +442,6 @@ export function exceptionsText(exceptions: Close['exceptions']): string {
     .join('; ');
 }
 
-function alreadyClosed({ brand, month, closedAt }: Close): string {
-  return `${month} of ${brand} was closed at ${closedAt}. To close it again, remove that close first: "brand-reports close ${month} --brand ${brand} --remove"`;
+function alreadyClosed({ brand, month, closedAt, by }: Close): string {
+  return `${month} of ${brand} was closed at ${closedAt} by ${by}. To close it again, remove that close first: "brand-reports close ${month} --brand ${brand} --remove"`;
 }

@@ -1,21 +1,22 @@
 /*
  * `erase` erases days of a brand, in all reports or in some, from everything that the lake has (`erased-objects.ts`).
- * 1. Tombstones: each report state gets the range, and each ledger keeps only the fact that the day was erased. From then
+ * 1. Closes keep what the days added to their totals, and no later statement includes the days.
+ * 2. Tombstones: each report state gets the range, and each ledger keeps only the fact that the day was erased. From then
  *    on, a run that has read the day cannot commit it, and no run claims it (I5). If a live run reads a day, `erase` refuses it.
- * 2. Closes give up the versions of the days. They keep their sums, and no comparison with them includes the days.
  * 3. Everything derived from the ledgers is written anew: partitions, tables made from ledgers, Iceberg, the watcher's record.
  * 4. Only then are objects deleted, so that no document names a missing object, and at last their previous contents.
  * Each step finds the work that is left in the lake: to finish an interrupted erasure, run the same command again.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isBeingRead } from '../attempt/claim.ts';
+import { writeCloses } from '../catalog/closes-table.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { mapConcurrent } from '../concurrency.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
 import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
-import { readCloses, withErasedDays } from '../lake/documents/close.ts';
+import { type Close, closedDays, dayId, readCloses } from '../lake/documents/close.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
@@ -25,6 +26,7 @@ import { COVERAGE_TABLE, brandPartitions, partitionPrefix } from '../lake/paths.
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import type { LakeSettings } from '../settings/settings.ts';
+import type { ErasedSums } from './close-month.ts';
 import {
   type Amounts,
   type ErasedRange,
@@ -48,6 +50,7 @@ export interface EraseOptions extends LakeAccess {
   /** Both missing: all days. */
   from?: string | undefined;
   to?: string | undefined;
+  erasedSums: ErasedSums;
   /** Return what would be removed, and change nothing. */
   plans: boolean;
 }
@@ -109,6 +112,7 @@ export async function erase(options: EraseOptions): Promise<EraseOutcome> {
       );
       return { status: 'planned', ...of, searched, removed: removed ?? {}, left: left ?? {} };
     }
+    await eraseFromCloses(scope);
     await writeTombstones(scope, judged);
     await followLedgers(scope);
     const isObject = ({ kind }: Found) => kind !== 'partitions' && kind !== 'previous';
@@ -259,10 +263,8 @@ function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, 
 async function followLedgers(scope: Scope): Promise<void> {
   const { lake, contexts, brand, from, to, documents } = scope;
   const months = monthsFrom(from, to);
-  // The coverage comes first: from then on the view `since_close` leaves the days out.
   for (const ctx of contexts)
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
-  await eraseFromCloses(scope);
   await mapConcurrent(await partitionsOf(scope), CONCURRENCY, async ({ partition, isErased }) => {
     if (partition && isErased) await lake.catalog?.removePartition(...partition);
   });
@@ -274,19 +276,48 @@ async function followLedgers(scope: Scope): Promise<void> {
   await documents.watchRecord().update((record) => withoutBrand(record, brand));
 }
 
-/** The closes of an erased brand are deleted with its other objects. */
+/**
+ * Takes the days out of all closes, with what they added to the totals of each: those stay comparable. The closes of an
+ * erased brand are deleted with its other objects.
+ */
 async function eraseFromCloses(scope: Scope): Promise<void> {
-  const { lake, brand, isBrand, documents, clock } = scope;
-  const at = new Date(clock.wallMs()).toISOString();
+  const { lake, brand, contexts, isBrand, documents, clock, erasedSums } = scope;
+  const erasedAt = new Date(clock.wallMs()).toISOString();
   const closes = isBrand ? [] : await readCloses(lake.store, brand);
-  await mapConcurrent(closes, CONCURRENCY, (close) =>
-    documents
-      .close(close)
-      // Another process may have removed the close: then it is not written again.
-      .update((current) =>
-        current === close ? close : withErasedDays(current, (day) => isInRange(scope, day), at),
+  const after: Close[] = [];
+  // The latest first: an interrupted erasure leaves what the remaining closes need.
+  for (const [index, close] of [...closes.entries()].toReversed()) {
+    const upTo = closes.slice(0, index + 1);
+    const days = [...closedDays(upTo).days.values()].flatMap(({ report, day, place }) =>
+      place !== undefined && isInRange(scope, { report, day }) ? [{ report, day, place }] : [],
+    );
+    const totals = days.length === 0 ? new Map() : await erasedSums(upTo, days);
+    const erased = days.map(({ report, day }) => ({
+      report,
+      day,
+      erasedAt,
+      totals: totals.get(dayId({ report, day })) ?? [],
+    }));
+    const document = documents.close(close);
+    after.unshift(
+      await document.update((current) =>
+        // Another process may have removed the close: then it is not written again.
+        current === close || erased.length === 0
+          ? current
+          : {
+              ...current,
+              days: current.days.filter((each) => !isInRange(scope, each)),
+              erased: [...current.erased, ...erased],
+            },
       ),
-  );
+    );
+  }
+  for (const ctx of contexts)
+    await writeCloses(
+      ctx,
+      after,
+      after.map(({ month }) => month),
+    );
 }
 
 /** The watcher's record without the brand, so problems that still last are reported again. */

@@ -1,4 +1,5 @@
 import type { ReportDefinition } from './definition.ts';
+import { clickChannels } from './views/history.ts';
 
 export const clicks: ReportDefinition = {
   name: 'clicks_list',
@@ -25,6 +26,6 @@ export const clicks: ReportDefinition = {
   refresh: [{ untilAgeDays: 2, every: '1 day' }],
   // A click never changes, and no click is added to a range that has ended, so positions stay valid.
   pagesAreSnapshot: true,
-  views: [],
+  views: [clickChannels],
   checks: [],
 };

@@ -5,8 +5,11 @@
  * about fetching pages or writing rows.
  */
 import type { ColumnType } from '../column-types.ts';
-import { beforeTable } from '../lake/paths.ts';
 import type { RecordKey } from '../records/record-list.ts';
+import { type ReportView, beforeTable, tablesReadBy, withReadViews } from './view.ts';
+import { changeViews } from './views/changes.ts';
+
+export * from './view.ts';
 
 /** A documented filter: the rule that its setting is checked against. */
 export type Filter =
@@ -91,33 +94,6 @@ export interface DocumentedColumn {
   /** In the words of that page; missing if the page has no description. */
   meaning?: string;
 }
-
-/** A view as a catalog stores it: `sql` runs on both DuckDB and Athena. */
-export interface View {
-  name: string;
-  description: string;
-  columns: readonly (readonly [name: string, type: ColumnType, description: string])[];
-  sql: string;
-}
-
-/**
- * A view over tables of reports. In its SQL, `{table.commission}` is the value of that role (`catalog/view-roles.ts`), and
- * `{table.sku}` is a column. Either is NULL while the table lacks it. `{table.commission?}` is whether the role has a
- * field, by brand.
- */
-export interface ReportView extends View {
-  tables: readonly string[];
-}
-
-/** The names in braces in the SQL of a view, by table. */
-export function namesUsedBy({ sql }: Pick<ReportView, 'sql'>): { table: string; name: string }[] {
-  return [...sql.matchAll(NAME_IN_SQL)].map(([, table = '', name = '']) => ({ table, name }));
-}
-
-/** `{orders.commission}`, or `{orders.commission?}` */
-export const NAME_IN_SQL = /\{(\w+)\.(\w+)\??\}/g;
-/** `{orders.commission?}` */
-export const IS_KNOWN_IN_SQL = /\{(\w+)\.(\w+)\?\}/g;
 
 /**
  * A data check of a day's records, run when their content is new. Its count is a finding of that day, under the check's
@@ -219,15 +195,11 @@ export interface ReportDefinition {
   likelyKeys?: readonly RecordKey[];
   filters: Readonly<Record<string, Filter>>;
   columns: readonly DocumentedColumn[];
-  /** Whether records have a state, which decides whether they can still change. */
-  states?: true;
-  /** The lifecycle table of the report's records; missing if records have no state. */
-  lifecycle?: {
-    table: string;
-    description: string;
-    /** The roles with the state of a record: the first role that has a value counts. */
-    states: readonly ('state' | 'line_state')[];
-  };
+  /**
+   * The roles with the state of a record, which decides whether it can still change: the first role that has a value counts.
+   * Missing: records have no state.
+   */
+  states?: readonly ('state' | 'line_state')[];
   /** The column whose sum describes a day best. */
   measure?: string;
   refresh: readonly RefreshTier[];
@@ -246,10 +218,20 @@ export function dayTables({ table }: Pick<ReportDefinition, 'table'>): string[] 
   return [table, beforeTable(table)];
 }
 
-/** All views that read a table of the report, including views of other reports. */
-export function viewsOf(reports: ReportRegistry, report: ReportDefinition): ReportView[] {
-  const own = dayTables(report);
-  return Object.values(reports)
-    .flatMap(({ views }) => views)
-    .filter(({ tables }) => tables.some((table) => own.includes(table)));
+/** All views, each after the views that it reads. */
+export function allViews(reports: ReportRegistry): ReportView[] {
+  const all = [
+    ...Object.values(reports).flatMap(({ views }) => views),
+    ...changeViews(Object.values(reports)),
+  ];
+  return withReadViews(all, all);
+}
+
+/** All views that read a table of the report, also by way of other views, each after the views that it reads. */
+export function viewsOf(reports: ReportRegistry, { table }: Pick<ReportDefinition, 'table'>): ReportView[] {
+  const all = allViews(reports);
+  return all.filter((view) => {
+    const read = tablesReadBy(all, view);
+    return read.includes(table) || read.includes(beforeTable(table));
+  });
 }

@@ -1,6 +1,8 @@
 import type { ReportDefinition } from './definition.ts';
 import { channelConversion } from './views/channel-conversion.ts';
+import { orderHistory } from './views/history.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
+import { orderStates } from './views/states.ts';
 import { unsettled } from './views/unsettled.ts';
 import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
 
@@ -8,9 +10,8 @@ import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/
 const AMOUNT = {
   amount: 'amount',
   of: "kind = 'sale' OR amount IS NOT NULL",
-  known: '{orders.amount?}',
 };
-const COMMISSION = { amount: 'commission', known: '{orders.commission?}' };
+const COMMISSION = { amount: 'commission' };
 
 export const orders: ReportDefinition = {
   name: 'order_list',
@@ -46,13 +47,7 @@ export const orders: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: true,
-  lifecycle: {
-    table: 'order_states',
-    description:
-      'The lifecycle of each order: when it was first seen, effective and void, with its amounts then and now',
-    states: ['state'],
-  },
+  states: ['state'],
   measure: 'commission',
   refresh: [
     { untilAgeDays: 2, every: 'run' },
@@ -61,6 +56,7 @@ export const orders: ReportDefinition = {
   ],
   pagesAreSnapshot: false,
   views: [
+    orderHistory,
     {
       name: 'orders_daily',
       description: 'Orders, amounts and commissions by day, status and currency',
@@ -74,7 +70,7 @@ export const orders: ReportDefinition = {
         ['currency', 'string', 'The currency of the sums; NULL: not known'],
         UNKNOWN_AMOUNTS,
       ],
-      tables: ['orders'],
+      tables: ['order_history'],
       sql: `SELECT brand, dt, state AS status,
   CAST(count(*) AS bigint) AS orders,
   ${sumSql(AMOUNT)} AS amount,
@@ -89,6 +85,7 @@ GROUP BY brand, dt, state, currency`,
     publisherPerformance,
     channelConversion,
     unsettled,
+    orderStates,
   ],
   checks: [],
 };

@@ -1,11 +1,14 @@
 import { orders } from './orders.ts';
 import type { ReportDefinition } from './definition.ts';
 import { commissionDue } from './views/commission-due.ts';
+import { transactionHistory } from './views/history.ts';
+import { lifecycleChecks } from './views/lifecycle-checks.ts';
 import { payouts } from './views/payouts.ts';
+import { transactionStates } from './views/states.ts';
 import { sinceClose } from './views/since-close.ts';
-import { UNKNOWN_AMOUNTS, amountSql, sumSql, textSql, unknownAmountsSql } from './views/view-sql.ts';
+import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
 
-const COMMISSION = { amount: 'commission', known: '{transactions.commission?}' };
+const COMMISSION = { amount: 'commission' };
 
 export const transactions: ReportDefinition = {
   name: 'transaction_list',
@@ -42,18 +45,13 @@ export const transactions: ReportDefinition = {
   },
   // No field of a record is documented: all of them are discovered.
   columns: [],
-  states: true,
-  lifecycle: {
-    table: 'transaction_states',
-    description:
-      'The lifecycle of each transaction: when it was first seen, locked, paid and void, with its amounts then and now',
-    // The state of the line, because the state of its order may be `mixed`.
-    states: ['line_state', 'state'],
-  },
+  // The state of the line, because the state of its order may be `mixed`.
+  states: ['line_state', 'state'],
   measure: 'commission',
   refresh: orders.refresh,
   pagesAreSnapshot: true,
   views: [
+    transactionHistory,
     {
       name: 'transactions_daily',
       description: 'Transactions and commissions by day, type, status of the order and currency',
@@ -67,25 +65,22 @@ export const transactions: ReportDefinition = {
         ['currency', 'string', 'The currency of the commission; NULL: not known'],
         UNKNOWN_AMOUNTS,
       ],
-      tables: ['transactions'],
+      tables: ['transaction_history'],
       sql: `SELECT brand, dt, transaction_type, order_status,
   CAST(count(*) AS bigint) AS transactions,
   ${sumSql(COMMISSION)} AS commission,
   currency,
   ${unknownAmountsSql(COMMISSION)}
 FROM (
-  SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt,
-    CAST({transactions.transaction_type} AS varchar) AS transaction_type,
-    ${textSql('{transactions.state}')} AS order_status,
-    ${textSql('{transactions.currency}')} AS currency,
-    ${amountSql('{transactions.commission}')} AS commission
-  FROM transactions
+    ${recordsSql('transactions', ['type AS transaction_type', 'order_state AS order_status', 'currency', 'commission'])}
 ) AS records
 GROUP BY brand, dt, transaction_type, order_status, currency`,
     },
     commissionDue,
     sinceClose,
     payouts,
+    transactionStates,
+    lifecycleChecks,
   ],
   checks: [
     {

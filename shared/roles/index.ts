@@ -81,15 +81,24 @@ export interface RoleColumn {
   path: readonly string[];
 }
 
-/** The column of a field, by its name in the records or in the table, or by a path such as `commission.value`. */
+/** The first column of a field; see `columnsOfField`. */
 export function columnOfField(columns: readonly Column[], field: string): RoleColumn | undefined {
-  const named = (wanted: string) =>
-    columns.find((column) => column.field === wanted) ?? columns.find(({ name }) => name === wanted);
+  return columnsOfField(columns, field)[0];
+}
+
+/**
+ * The columns of a field, by its name in the records or in the table, or by a path such as `commission.value`. A field has
+ * several columns if a setting changed its type: each record has its value in one of them.
+ */
+function columnsOfField(columns: readonly Column[], field: string): readonly RoleColumn[] {
+  const named = (wanted: string) => {
+    const own = columns.filter((column) => column.field === wanted);
+    return own.length > 0 ? own : columns.filter(({ name }) => name === wanted);
+  };
   const whole = named(field);
-  if (whole) return { column: whole, path: [] };
   const [first = '', ...path] = field.split('.');
-  const column = path.length > 0 ? named(first) : undefined;
-  return column && { column, path };
+  if (whole.length > 0 || path.length === 0) return whole.map((column) => ({ column, path: [] }));
+  return named(first).map((column) => ({ column, path }));
 }
 
 /** The fields of a role in a table; an empty list if the settings have null, or if no column has a well-known name. */
@@ -132,7 +141,7 @@ export function placesOfRole(
 }
 
 export function placesOf(columns: readonly Column[], fields: readonly string[]): readonly RoleColumn[] {
-  return fields.flatMap((field) => columnOfField(columns, field) ?? []);
+  return fields.flatMap((field) => columnsOfField(columns, field));
 }
 
 /**

@@ -1,144 +1,377 @@
-/* Tests `close`, with and without a month, and the output of other commands about closes, on a lake with a restated closed day. */
-import { cp, rm, writeFile } from 'node:fs/promises';
+/* Closes months of a lake that runs fill, and reads their statements: days that are late, moved, restated or erased. */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createLocalCatalog } from '../../shared/adapters/local/catalog.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { restate } from '../../sample/brand.ts';
+import { closeSums, erasedSums } from '../../cli/close-sums.ts';
+import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { readStatements } from '../../cli/statement.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { updateCatalog } from '../../shared/catalog/update.ts';
 import { DAY_MS } from '../../shared/days.ts';
-import { closeKey, versionKey } from '../../shared/lake/paths.ts';
-import { closeMonth } from '../../shared/operations/close-month.ts';
+import { readCloses } from '../../shared/lake/documents/close.ts';
+import { closeKey } from '../../shared/lake/paths.ts';
+import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
+import { erase, undoErasure } from '../../shared/operations/erase.ts';
+import { reports } from '../../shared/reports/index.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import { alter, ledgerEntry } from '../sync/lake-contents.ts';
-import { BRAND, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
-import { runCli } from './run-cli.ts';
+import { rewriteDocument } from '../sync/lake-contents.ts';
+import { BRAND, type SampleLake, type SyncOptions, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
 
-const [FIRST, LAST, MONTH] = ['2026-01-30', '2026-02-02', '2026-01'];
+/** The last days of January, and the first days of February and March. */
+const [JAN30, JAN31, FEB1, MAR1] = ['2026-01-30', '2026-01-31', '2026-02-01', '2026-03-01'];
+/** An order: its id, what counts, and its publisher. */
+type Order = [id: string, commission: string, publisher?: string];
 
 let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
-let whole: string;
-let lake: string;
-let closed: string;
+let world: SampleLake;
+let lake: SampleLake;
+let template: JsonObject;
 
 beforeAll(async () => {
   temporary = await temporaryFolder();
-  [whole, lake] = [join(temporary.path, 'whole'), join(temporary.path, 'lake')];
-  const sample = await sampleLake({ now: '2026-02-03T12:00:00Z', startDate: FIRST, clicksPerDay: 10 });
-  const scope = { reports: ['order_list'], from: FIRST, to: LAST };
-  await sample.sync({ scope });
-  closed = (await ledgerEntry(sample, 'order_list', FIRST)).committed?.snapshot ?? '';
-  await closeMonth({ ...sample.access(), settings: undefined, month: MONTH });
-  alter(sample, 'order_list', FIRST, { status: 'void' });
-  for (const _reading of ['finds it', 'confirms it']) {
-    sample.nowMs += DAY_MS;
-    await sample.sync({ scope });
-  }
-  await writeLake(sample.store, whole);
-  const links = { store: openLocalStore(whole), catalog: createLocalCatalog(whole), runs: blindRegistry };
-  await updateCatalog({
-    ...sample.access(),
-    lake: links,
-    settings: sample.settings(),
-    program: '1.0.0',
-    catalogId: 'test',
+  world = await sampleLake({
+    now: '2026-02-03T12:00:00Z',
+    startDate: JAN31,
+    recordsTo: '2026-02-02T00:00:00Z',
+    clicksPerDay: 4,
+    brandSettings: { reports: { order_list: { refresh: [{ untilAgeDays: 300, every: '300 days' }] } } },
   });
-  await sample.close();
+  template = world.brand.records.order_list[0]?.record ?? {};
 });
-afterAll(() => temporary?.remove());
+afterAll(async () => {
+  await world.close();
+  await temporary.remove();
+});
+beforeEach(() => {
+  lake = world.emptyLake();
+  lake.brand.records.order_list = [];
+  lake.brand.records.transaction_list = [];
+});
+afterEach(() => {
+  lake.brand.records.order_list = [];
+});
 
-async function run(...args: string[]) {
-  // A folder without settings.
-  return runCli([...args, '--lake', lake], { cwd: temporary.path });
+function orders(day: string, ...all: Order[]): void {
+  restate(lake.brand, 'order_list', day, () => []);
+  for (const [id, commission, publisher = 'A'] of all)
+    lake.brand.records.order_list.push({
+      at: Date.parse(`${day}T15:00:00Z`),
+      record: {
+        ...template,
+        ...{ transid: id, status: 'effective', type: 'trans', currency: 'USD' },
+        ...{ commission, publisher_id: publisher },
+      },
+    });
 }
 
-async function anew(): Promise<void> {
-  await rm(lake, { recursive: true, force: true });
-  await cp(whole, lake, { recursive: true });
+async function sync(from: string, to: string, own: SyncOptions = {}): Promise<void> {
+  lake.nowMs += DAY_MS;
+  const { status } = await lake.sync({ ...own, scope: { reports: ['order_list'], from, to } });
+  expect(status).toBe('complete');
 }
 
-describe('closed months on the command line', () => {
-  it('are listed, closed once, removed, and closed again', async () => {
-    await anew();
-    expect((await run('close')).stdout).toMatch(/acme +2026-01 +2026-02-03T12:00:00\.000Z +2 /);
-    expect(JSON.parse((await run('close', '--json', '--brand', BRAND)).stdout)).toMatchObject({
-      closes: [{ brand: BRAND, month: MONTH, days: 2 }],
-      damaged: [],
-    });
-    expect((await run('close', '--brand', 'globex')).stdout).toContain('No month of globex is closed.');
-    const twice = await run('close', MONTH);
-    expect(twice).toMatchObject({ code: 2, stdout: '' });
-    const command = `npx brand-reports close ${MONTH} --brand acme --remove --lake ${lake}`;
-    expect(twice.stderr).toContain(command);
-    expect((await run('close', MONTH, '--remove', '--json')).stdout).toBe(
-      `{"status":"removed","month":"${MONTH}","brands":["acme"]}\n`,
+async function onDisk() {
+  const folder = join(temporary.path, 'lake');
+  await rm(folder, { recursive: true, force: true });
+  await writeLake(lake.store, folder);
+  return openLocalStore(folder);
+}
+
+/** January has days before the first day of the lake, and the months end too early, so each close is made anyway. */
+async function closing(month: string, own: Partial<CloseOptions> = {}): Promise<CloseOptions> {
+  const access = { ...lake.access(), settings: lake.settings(), month, anyway: true, by: 'ann' };
+  return { ...access, sums: closeSums(await onDisk()), ...own };
+}
+
+async function close(month: string, own: Partial<CloseOptions> = {}): Promise<void> {
+  const endMs = Date.parse(`${month}-28T12:00:00Z`) + 8 * DAY_MS;
+  lake.nowMs = Math.max(lake.nowMs, endMs);
+  await closeMonth(await closing(month, own));
+}
+
+/** `entry day order → counted`, with publisher. */
+async function statement(month: string, settings = lake.settings()) {
+  const access = { ...lake.access(), lake: { store: await onDisk(), runs: blindRegistry } };
+  const { connection, statements } = await readStatements({ ...access, settings, month });
+  const rows = await connection.runAndReadAll(
+    "SELECT concat_ws(' ', entry, coalesce(day, reason), order_id, publisher_id, CAST(counted_then AS integer), CAST(counted AS integer)) FROM entries ORDER BY ALL",
+  );
+  const sum = await connection.runAndReadAll('SELECT CAST(sum(counted) AS double) FROM entries');
+  connection.closeSync();
+  return {
+    entries: rows.getRowsJson().map(([text]) => String(text)),
+    sum: Number(sum.getRowsJson()[0]?.[0] ?? 0),
+    statement: statements[0],
+  };
+}
+
+async function ask(sql: string): Promise<unknown[][]> {
+  const of = {
+    store: await onDisk(),
+    reports,
+    settings: lake.settings(),
+    nowMs: lake.nowMs,
+    onGap: () => {},
+  };
+  const connection = await createSqlConnection(of, sql);
+  const found = await connection.runAndReadAll(sql);
+  connection.closeSync();
+  return found.getRowsJson();
+}
+
+const sinceClose = () =>
+  ask('SELECT publisher_id, month, CAST(correction AS double) FROM since_close ORDER BY ALL');
+
+describe('a statement', () => {
+  it('pays a day that was missing at the close and is read later', async () => {
+    orders(JAN31, ['o1', '300'], ['o2', '5']);
+    await sync(JAN31, JAN31);
+    await close('2026-01');
+    orders(FEB1, ['o3', '10']);
+    await sync(FEB1, FEB1);
+    orders(JAN30, ['o4', '10']);
+    // The month had no such day: the first day of the lake was later.
+    const startDate = { brandSettings: { startDate: JAN30 } };
+    await sync(JAN30, JAN30, startDate);
+    expect(await sinceClose()).toEqual([['A', '2026-01', 10]]);
+    await close('2026-02');
+    expect((await statement('2026-01')).sum).toBe(305);
+    const february = await statement('2026-02');
+    expect(february.entries).toEqual([`carried ${JAN30} o4 A 0 10`, `record ${FEB1} o3 A 10`]);
+    expect(await sinceClose()).toEqual([]);
+  });
+
+  it('pays no day before the first closed month, except an order that moved there', async () => {
+    orders(FEB1, ['o1', '300'], ['o2', '140']);
+    await sync(FEB1, FEB1);
+    await close('2026-02');
+    expect((await statement('2026-02')).sum).toBe(440);
+    // A longer backfill; o2 has moved.
+    orders(FEB1, ['o1', '300']);
+    orders(JAN31, ['o2', '140'], ['o9', '1000']);
+    await sync(JAN31, FEB1);
+    await sync(JAN31, FEB1);
+    expect(await sinceClose()).toEqual([
+      ['A', '2026-01', 140],
+      ['A', '2026-02', -140],
+    ]);
+    orders(MAR1, ['o5', '1']);
+    await sync(MAR1, MAR1);
+    await close('2026-03');
+    expect((await statement('2026-03')).entries).toEqual([
+      `carried ${JAN31} o2 A 0 140`,
+      `carried ${FEB1} o2 A 140 -140`,
+      `record ${MAR1} o5 A 1`,
+    ]);
+    // From now on, its changes count.
+    orders(JAN31, ['o2', '140'], ['o9', '900']);
+    await sync(JAN31, JAN31);
+    await sync(JAN31, JAN31);
+    expect(await sinceClose()).toEqual([['A', '2026-01', -100]]);
+  });
+
+  it('has both publishers of an order that moved between them, and a month that was empty', async () => {
+    orders(JAN31, ['o1', '10']);
+    await sync(JAN31, FEB1);
+    await close('2026-01');
+    await close('2026-02');
+    orders(JAN31, ['o1', '10', 'B']);
+    orders(FEB1, ['o2', '7']);
+    await sync(JAN31, FEB1);
+    await sync(JAN31, FEB1);
+    expect(await sinceClose()).toEqual([
+      ['A', '2026-01', -10],
+      ['A', '2026-02', 7],
+      ['B', '2026-01', 10],
+    ]);
+    await sync(MAR1, MAR1);
+    await close('2026-03');
+    expect((await statement('2026-03')).entries).toEqual([
+      `carried ${JAN31} o1 A 10 -10`,
+      `carried ${JAN31} o1 B 0 10`,
+      `carried ${FEB1} o2 A 0 7`,
+    ]);
+    expect((await statement('2026-02')).sum).toBe(0);
+  });
+
+  it('stays as it was after a change of settings, whose rest is in the next one', async () => {
+    const other = {
+      reports: {
+        order_list: { fields: { commission: 'fee' }, refresh: [{ untilAgeDays: 300, every: '300 days' }] },
+      },
+    };
+    template = { ...template, fee: '3.00' };
+    orders(JAN31, ['o1', '10']);
+    orders(FEB1, ['o2', '20']);
+    await sync(JAN31, FEB1);
+    await close('2026-01');
+    const before = await statement('2026-01');
+    const settings = lake.settings({ brandSettings: other });
+    await close('2026-02', { settings });
+    expect(await statement('2026-01', settings)).toMatchObject({ entries: before.entries, sum: 10 });
+    expect((await statement('2026-02', settings)).entries).toEqual([
+      `record ${FEB1} o2 A 3`,
+      'rest by a change of settings A -7',
+    ]);
+    const totals = (await readCloses(lake.store)).map((each) =>
+      each.totals.map(({ counted, statement: own }) => [counted, own]),
     );
-    const { code, stdout } = await run('close', MONTH, '--json');
-    expect({ code, ...JSON.parse(stdout) }).toMatchObject({
-      code: 0,
-      status: 'complete',
-      closed: [{ brand: BRAND, month: MONTH, days: 2, carried: 0, exceptions: [] }],
-      before: [],
+    expect(totals).toEqual([[['10.000000000', '10.000000000']], [['6.000000000', '-4.000000000']]]);
+  });
+
+  it('bills nobody for a day that was erased, also if it is read again', async () => {
+    orders(JAN31, ['o1', '10']);
+    orders(JAN30, ['o2', '4']);
+    await sync(JAN30, FEB1, { brandSettings: { startDate: JAN30 } });
+    await close('2026-01');
+    const store = await onDisk();
+    const options = {
+      ...lake.access(),
+      ...{
+        settings: lake.settings(),
+        brand: BRAND,
+        only: ['order_list'],
+        from: JAN31,
+        to: JAN31,
+        plans: false,
+      },
+      erasedSums: erasedSums(store, reports),
+    };
+    expect((await erase(options)).status).toBe('complete');
+    expect(await sinceClose()).toEqual([]);
+    const [closed] = await readCloses(lake.store);
+    expect(closed?.erased).toMatchObject([
+      { day: JAN31, totals: [{ publisher_id: 'A', counted: '10.000000000' }] },
+    ]);
+    expect((await statement('2026-01')).entries).toEqual([
+      `record ${JAN30} o2 A 4`,
+      'rest days that were erased since A 10',
+    ]);
+    await undoErasure(options);
+    orders(JAN31, ['o1', '90']);
+    await sync(JAN31, JAN31);
+    expect(await sinceClose()).toEqual([]);
+    await close('2026-02');
+    expect((await statement('2026-02')).entries).toEqual([]);
+  });
+});
+
+describe('close', () => {
+  beforeEach(async () => {
+    orders(JAN31, ['o1', '10']);
+    await sync(JAN31, FEB1);
+    lake.nowMs = Date.parse('2026-03-10T12:00:00Z');
+  });
+
+  const refusal = async (month: string, own: Partial<CloseOptions> = {}) => {
+    const before = [...lake.store.objects.keys()];
+    const thrown: unknown = await closeMonth(await closing(month, own)).catch((error: unknown) => error);
+    expect([...lake.store.objects.keys()]).toEqual(before);
+    return thrown;
+  };
+
+  it('refuses a month with days that are missing, kept, empty or given up', async () => {
+    expect(await refusal('2026-02', { anyway: false })).toMatchObject({
+      code: 'not_whole',
+      message: expect.stringContaining('order_list missing 2026-02-02 to 2026-02-28'),
     });
-    expect((await run('query', '--format', 'csv', 'SELECT DISTINCT close FROM orders_closed')).stdout).toBe(
-      'close\n2026-01\n',
-    );
+    const key = `ledger/order_list/${BRAND}/2026-01.json`;
+    for (const [rows, why] of [
+      [0, 'came_back_empty'],
+      [-1, 'kept'],
+    ] as const) {
+      await rewriteDocument(lake, key, (ledger) =>
+        JSON.parse(
+          JSON.stringify(ledger, (name, value) =>
+            name === JAN31
+              ? {
+                  ...value,
+                  committed: { ...value.committed, rows: 2 },
+                  disregarded: {
+                    at: '2026-02-05T00:00:00.000Z',
+                    rows: rows === 0 ? 0 : 1,
+                    queryFingerprint: 'f',
+                  },
+                }
+              : value,
+          ),
+        ),
+      );
+      expect(await refusal('2026-01', { anyway: false })).toMatchObject({
+        message: expect.stringContaining(`order_list ${why} ${JAN31}`),
+      });
+    }
   });
 
-  it.each(['--remove', '--anyway'])('are not changed by %s without a month', async (flag) => {
-    await anew();
-    const { code, stderr } = await run('close', flag);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`npx brand-reports close 2026-10 ${flag}`)]);
-    expect((await run('close')).stdout).toContain(MONTH);
+  it('refuses a role of money without a field, and names it in the close with --anyway', async () => {
+    const brandSettings = { reports: { order_list: { fields: { publisher_id: null } } } };
+    const settings = lake.settings({ brandSettings });
+    lake.brand.records.order_list = [];
+    const message = expect.stringContaining('roles of money have no field: order_list publisher_id');
+    expect(await refusal('2026-01', { settings, anyway: false })).toMatchObject({ message });
+    await close('2026-01', { settings });
+    expect(await readCloses(lake.store)).toMatchObject([
+      { by: 'ann', roles: [{ report: 'order_list', role: 'publisher_id' }] },
+    ]);
   });
 
-  it('are queried as they were, and refuse queries that they cannot answer', async () => {
-    await anew();
-    const sql = "SELECT count(*) FILTER (status <> 'void') > 0 AS differs FROM orders";
-    expect((await run('query', '--format', 'csv', '--as-of', MONTH, sql)).stdout).toBe('differs\ntrue\n');
-    const february = await run('query', '--as-of', '2026-02', sql);
-    expect(february).toMatchObject({ code: 2, stdout: '' });
-    expect(february.stderr).toContain(
-      '2026-02 is not closed. Closed months: 2026-01. To close it: npx brand-reports close 2026-02',
-    );
-    for (const table of ['coverage', 'changes', 'orders_closed'])
-      expect(await run('query', '--as-of', MONTH, `SELECT * FROM ${table}`)).toMatchObject({ code: 2 });
-    expect((await run('rollback', 'orders', FIRST)).stdout).toContain('whole, kept by close 2026-01');
-  });
-
-  it('are verified: finds a lost version that only a close keeps, and a damaged document', async () => {
-    await anew();
-    expect(await run('verify')).toMatchObject({ code: 0 });
-    await rm(join(lake, versionKey('orders', BRAND, FIRST, closed)));
-    const lost = await run('verify', '--json');
-    expect(lost.code).toBe(1);
-    expect(
-      JSON.parse(lost.stdout).tables.find(({ table }: { table: string }) => table === 'closes'),
-    ).toMatchObject({
-      mismatches: [
-        {
-          ...{ dt: FIRST, snapshot: closed, message: 'orders as closed in 2026-01: the snapshot is missing' },
-          // The link in the table of closed months has kept the version.
-          advice: expect.stringMatching(/ln -f \S+orders_closed\S+ \S+part-0000.parquet/),
-        },
-      ],
+  it('follows other closes, and is removed before them', async () => {
+    await close('2026-02');
+    expect(await refusal('2026-01')).toMatchObject({
+      code: 'before_latest_close',
+      message: expect.stringContaining('"brand-reports close 2026-02 --brand acme --remove"'),
     });
-    await writeFile(join(lake, closeKey(BRAND, MONTH)), '{');
-    const listed = await run('close');
-    expect(listed.code).toBe(1);
-    expect(listed.stderr).toContain(`closes/acme/${MONTH}.json cannot be used: it is not JSON`);
-    expect((await run('verify')).stdout).toContain(`closes/acme/${MONTH}.json: it is not JSON`);
-    expect((await run('close', MONTH, '--remove')).code).toBe(0);
-    expect((await run('close')).stdout).toContain('No month is closed. To close one:');
+    orders(MAR1, ['o2', '1']);
+    await sync(MAR1, MAR1);
+    await close('2026-03');
+    expect(await removeCloses(await closing('2026-02')).catch((error: unknown) => error)).toMatchObject({
+      code: 'close_follows',
+      message: expect.stringContaining('"brand-reports close 2026-03 --brand acme --remove"'),
+    });
+    await removeCloses(await closing('2026-03'));
+    expect((await readCloses(lake.store)).map(({ month }) => month)).toEqual(['2026-02']);
+    expect(await refusal('2026-02')).toMatchObject({ code: 'already_closed' });
   });
 
-  it('are not verified by a schema that is damaged or lacks their columns', async () => {
-    await anew();
-    await writeFile(join(lake, 'schema/orders.json'), '{');
-    const { stdout } = await run('verify');
-    expect(stdout).toContain('schema/orders.json: it is not JSON');
-    const restored = await run('verify', '--restore');
-    expect(restored.stdout).toContain(`rebuild order_list --brand acme --from ${FIRST}`);
-    for (const text of [stdout, restored.stdout]) expect(text).not.toContain('--remove');
+  it('is made by one of two processes', async () => {
+    const sums = closeSums(await onDisk());
+    const both = await Promise.allSettled(
+      ['ann', 'bob'].map(async (by) => closeMonth(await closing('2026-01', { by, sums }))),
+    );
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(both.find((each) => each.status === 'rejected')).toMatchObject({
+      reason: { code: 'already_closed' },
+    });
+    expect(lake.store.objects.has(closeKey(BRAND, '2026-01'))).toBe(true);
+  });
+
+  it('gives way to the close of another month that was made meanwhile', async () => {
+    const own = await closing('2026-01');
+    const sums = {
+      async totalsOf(draft: Parameters<CloseOptions['sums']['totalsOf']>[0]) {
+        await close('2026-02');
+        return own.sums.totalsOf(draft);
+      },
+    };
+    const thrown: unknown = await closeMonth({ ...own, sums }).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ code: 'already_closed', message: expect.stringContaining('2026-02') });
+    expect((await readCloses(lake.store)).map(({ month }) => month)).toEqual(['2026-02']);
+  });
+
+  it('names the place of its draft if a day changes meanwhile', async () => {
+    const own = await closing('2026-01');
+    const sums = {
+      async totalsOf(draft: Parameters<CloseOptions['sums']['totalsOf']>[0]) {
+        orders(JAN31, ['o1', '99']);
+        await sync(JAN31, JAN31);
+        await sync(JAN31, JAN31);
+        return closeSums(await onDisk()).totalsOf(draft);
+      },
+    };
+    await closeMonth({ ...own, sums });
+    expect(await statement('2026-01')).toMatchObject({ entries: [`record ${JAN31} o1 A 10`] });
+    expect(await sinceClose()).toEqual([['A', '2026-01', 89]]);
   });
 });

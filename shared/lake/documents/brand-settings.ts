@@ -62,6 +62,7 @@ type Stored = z.infer<typeof document>;
 
 export interface SettingsInLake {
   settings?: LakeBrandSettings;
+  hash?: string;
   since?: string;
   damage?: string;
 }
@@ -87,6 +88,19 @@ export function parseSettingsVersion(key: string, sha256: string, reports: Repor
   };
 }
 
+/** The settings of a version that the lake keeps. @throws BrandReportsError `config` if it is missing or damaged */
+export async function readSettingsVersion(
+  store: ObjectStore,
+  brand: string,
+  sha256: string,
+  reports: ReportRegistry,
+): Promise<LakeBrandSettings> {
+  const key = brandSettingsKey(brand, sha256);
+  const stored = await store.get(key);
+  if (!stored) throw damagedDocument(key, 'the lake lacks it');
+  return parseSettingsVersion(key, sha256, reports)(parseJsonDocument(key, stored.body));
+}
+
 /** By brand, what the lake has of its settings; `undefined` before its first run. */
 export async function readBrandSettings(
   store: ObjectStore,
@@ -108,7 +122,7 @@ export async function readBrandSettings(
 function settingsIn({ brand, current }: Stored, reports: ReportRegistry) {
   if (!current) return undefined;
   const parse = parseSettingsVersion(brandSettingsKey(brand), current.hash, reports);
-  return { settings: parse(current.settings), since: current.since };
+  return { settings: parse(current.settings), hash: current.hash, since: current.since };
 }
 
 interface StoredSettingsOptions {
@@ -153,9 +167,9 @@ export class StoredSettings {
    * @returns the hash of the settings that count from now on
    */
   async adopt(brand: string, given: LakeBrandSettings, adoption = COMMAND_LINE): Promise<string> {
-    const { lake, clock, reports, log } = this.#options;
+    const { clock, reports, log } = this.#options;
     const settings = keptOf(given);
-    const own = hash('sha256', textOf(settings));
+    const own = hashOfSettings(given);
     // A run that began with older settings, before a deployment, must not bring them back when it ends.
     const isNewer = (ms: number) => this.#begunMs < ms && ms <= clock.wallMs();
     const stays = ({ current }: Stored) =>
@@ -166,7 +180,7 @@ export class StoredSettings {
     const document = this.#document(brand);
     let before = await document.cached();
     if (stays(before)) return before.current?.hash ?? own;
-    await lake.store.put(brandSettingsKey(brand, own), Buffer.from(textOf(settings)), { ifAbsent: true });
+    await this.keep(brand, given);
     const now = new Date(clock.wallMs()).toISOString();
     const after = await document.update((found) => {
       before = found;
@@ -178,6 +192,14 @@ export class StoredSettings {
     for (const { report, change } of changesOfMeaning(old?.settings ?? given, given))
       log({ event: 'meaning_changed', brand, report, message: change });
     return after.current?.hash ?? own;
+  }
+
+  /** Stores a version of settings without adopting it, so that what a close has shown can be derived again. */
+  async keep(brand: string, given: LakeBrandSettings): Promise<string> {
+    const own = hashOfSettings(given);
+    const text = Buffer.from(textOf(keptOf(given)));
+    await this.#options.lake.store.put(brandSettingsKey(brand, own), text, { ifAbsent: true });
+    return own;
   }
 
   /** @throws BrandReportsError `config` if a run would leave settings of functions that give records another meaning */
@@ -221,6 +243,11 @@ async function brandsIn(store: ObjectStore): Promise<string[]> {
     parseBrandSettingsKey(each.key),
   );
   return found.flatMap((of) => (of && of.hash === undefined ? [of.brand] : []));
+}
+
+/** The hash of the settings as the lake keeps them. */
+export function hashOfSettings(given: LakeBrandSettings): string {
+  return hash('sha256', textOf(keptOf(given)));
 }
 
 function keptOf(brand: LakeBrandSettings): object {
@@ -284,6 +311,29 @@ function meaningOf(settings: LakeBrandSettings, name: string): Partial<Record<st
   const states = Object.entries(words).map(([word, state]) => [`word ${JSON.stringify(word)}`, state]);
   const bonuses = kinds ? [['kinds', JSON.stringify(kinds)]] : [];
   return Object.fromEntries([...roles, ...states, ...bonuses]);
+}
+
+/** The settings by which the numbers of a brand were derived. */
+export interface UsedSettings {
+  brand: string;
+  /** The first 8 characters of their hash. */
+  hash: string;
+  /** From when on the lake has them; missing: they are not the settings of the lake. */
+  since?: string;
+}
+
+/** By brand of the lake, the settings that an outlet uses. @param given settings that replace those of their brands */
+export function usedSettings(
+  lake: readonly { brand: string; inLake?: SettingsInLake | undefined }[],
+  given: LakeSettings | undefined,
+): UsedSettings[] {
+  const brands = new Map(lake.map((of) => [of.brand, of.inLake]));
+  return [...brands].flatMap(([brand, { hash: known, since } = {}]) => {
+    const own = given?.brands[brand];
+    const used = own ? hashOfSettings(own) : known;
+    if (used === undefined) return [];
+    return [{ brand, hash: used.slice(0, 8), ...(used === known && since !== undefined && { since }) }];
+  });
 }
 
 export interface SettingsNote {

@@ -1,10 +1,9 @@
 /**
- * A close, `closes/<brand>/<YYYY-MM>.json`, records a month as it was when it was closed: the version of each day,
- * and everything else that decides the results of queries of the month. Those results stay the same while the close
- * exists.
+ * A close, `closes/<brand>/<YYYY-MM>.json`, records what a month was when it was closed: for each day its place in the
+ * day's chain of changes, and the totals as they were shown, because people were paid by them. It keeps no version.
  */
 import * as z from 'zod/mini';
-import { type MonthSpan, isDay, isInSpan, monthOf } from '../../days.ts';
+import { type MonthSpan, isDay, isInSpan } from '../../days.ts';
 import type { BrandReportsError } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import type { ObjectStore } from '../../ports.ts';
@@ -21,114 +20,132 @@ import {
   storedTime,
 } from './cas-document.ts';
 
-const field = z.string().check(z.minLength(1), z.maxLength(500), z.regex(/^[^'"\\]*$/));
-const roles = storedObject(() => ({
-  fields: z.partialRecord(z.enum(ROLES), z.nullable(z.union([field, z.array(field)]))),
-  words: z.record(field, z.string().check(z.regex(/^[a-z]{1,20}$/))),
-  /** Missing: the words of the interface. */
-  kinds: z.optional(z.array(field)),
-}));
-
-const stored = { snapshot: storedId, rows: storedCount, bytes: storedCount, digest: z.string() };
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
+const month = () => z.string().check(z.regex(MONTH));
 const day = () => z.string().check(z.refine(isDay));
+const text = () => z.nullable(z.string().check(z.maxLength(10_000)));
+const decimal = () => z.string().check(z.regex(/^-?\d{1,29}(\.\d{1,9})?$/));
 
-const closedDay = storedObject(() => ({
-  report: z.string(),
-  day: day(),
-  ...stored,
-  readFrom: storedTime,
-  timeZone: z.optional(z.string()),
-  /** The version was read while the day was open, so it contains only a part of the day. */
-  isOpen: z.optional(z.literal(true)),
-  /** The day's object in the lifecycle table, e.g. `order_states`. */
-  lifecycle: z.optional(storedObject(() => stored)),
-}));
+/** The tables whose records state commission. */
+export const MONEY_TABLES = ['orders', 'transactions'] as const;
+export type MoneyTable = (typeof MONEY_TABLES)[number];
+
+const ofPublisher = () => ({
+  publisher_id: text(),
+  publisher_name: text(),
+  currency: text(),
+  /** The sum of the known commission that counts. */
+  counted: decimal(),
+  /** The records whose commission is not known; the sum lacks them. */
+  unknown: storedCount,
+});
+
+export const WHY_NOT_WHOLE = [
+  'missing',
+  'open',
+  'unconfirmed',
+  'failed',
+  'given_up',
+  'came_back_empty',
+  'kept',
+  'erased',
+] as const;
 
 const close = storedObject(() => ({
   version: z.literal(1),
   brand: z.string(),
-  month: z.string(),
+  month: month(),
   /** By the machine's clock. */
   closedAt: storedTime,
-  /** The days of the month, by report and day. */
-  days: z.array(closedDay),
-  /**
-   * Days of months closed earlier whose version is no longer the version in the previous close. A statement of this
-   * month carries their difference over.
-   */
-  carried: z.array(closedDay),
-  /** Days that were incomplete and that a person accepted. */
-  exceptions: z.array(
+  /** The name of the machine's user. */
+  by: z.string().check(z.minLength(1), z.maxLength(100), z.regex(/^\P{C}+$/u)),
+  /** The hash of the settings by which the totals were shown (`schema/settings/<brand>/<hash>.json`); missing: none. */
+  settings: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
+  /** The start of the oldest reading of its own month; missing if the month was not whole. */
+  completeAsOf: z.optional(storedTime),
+  /** By month: the table whose commission counts, if it differs from the closes before. */
+  sources: z.record(month(), z.enum(MONEY_TABLES)),
+  /** `counted`: of all days up to the end of the month; `statement`: the total of the statement of this month. */
+  totals: z.array(storedObject(() => ({ ...ofPublisher(), statement: decimal() }))),
+  /** Days up to the end of the month whose place differs from their place in the closes before; the snapshot is for people. */
+  days: z.array(
+    storedObject(() => ({ report: z.string(), day: day(), place: storedCount, snapshot: storedId })),
+  ),
+  /** Days of the month that were not whole and that a person accepted. */
+  exceptions: z.array(storedObject(() => ({ report: z.string(), day: day(), why: z.enum(WHY_NOT_WHOLE) }))),
+  /** Roles of money without a field that a person accepted. */
+  roles: z.array(storedObject(() => ({ report: z.string(), role: z.enum(ROLES) }))),
+  /** Columns with amounts that could not be read and that a person accepted. */
+  unreadable: z.array(storedObject(() => ({ report: z.string(), column: z.string(), rows: storedCount }))),
+  /** Days that were erased after the close, with what they added to `counted`. They take part in no later statement. */
+  erased: z.array(
     storedObject(() => ({
       report: z.string(),
       day: day(),
-      why: z.enum(['missing', 'open', 'unconfirmed', 'failed', 'erased']),
+      erasedAt: storedTime,
+      totals: z.array(storedObject(ofPublisher)),
     })),
-  ),
-  /**
-   * Days of the two lists above that were erased after the close: their versions are gone, and the numbers of their rows
-   * stay. No comparison with this close includes them, on either side, even if they are read again.
-   */
-  erased: z.optional(
-    z.array(
-      storedObject(() => ({ report: z.string(), day: day(), rows: storedCount, erasedAt: storedTime })),
-    ),
-  ),
-  /** By table: the number of columns, and the fields of the roles. */
-  tables: z.record(
-    z.string(),
-    storedObject(() => ({ columns: storedCount, roles: z.optional(roles) })),
   ),
   recentWrites: z.array(z.string()),
 }));
 
-export type ClosedDay = z.infer<typeof closedDay>;
 /** A closed month of a brand. Times are ISO 8601 in UTC. */
 export type Close = z.infer<typeof close>;
+export type CloseTotal = Close['totals'][number];
+export type ErasedTotals = Close['erased'][number]['totals'];
 
 /** Reads a stored close. @throws BrandReportsError `config` `damaged_document` if it is not the close of this month */
 export function parseClose(key: string, storedJson: Json): Close {
   const parsed = parseDocument(close, key, storedJson);
   const own = closeKey(parsed.brand, parsed.month);
   if (own !== key) throw damagedDocument(key, `its content belongs to ${own}`);
-  const stray = parsed.days.find((each) => monthOf(each.day) !== parsed.month);
-  if (stray !== undefined) throw damagedDocument(key, `${stray.day} is not a day of its month`);
+  const named = [...parsed.days, ...parsed.exceptions, ...parsed.erased];
+  const stray = named.find((each) => each.day > `${parsed.month}-31`);
+  if (stray !== undefined) throw damagedDocument(key, `${stray.day} is after its month`);
+  const twice = [parsed.days, parsed.erased].some((each) => new Set(each.map(dayId)).size < each.length);
+  if (twice) throw damagedDocument(key, 'it names a day twice');
   return parsed;
 }
 
-export function withErasedDays(
-  close: Close,
-  isErased: (day: Pick<ClosedDay, 'report' | 'day'>) => boolean,
-  erasedAt: string,
-): Close {
-  const gone = namedDays(close).filter(isErased);
-  if (gone.length === 0) return close;
+export function dayId({ report, day: of }: { report: string; day: string }): string {
+  return `${report} ${of}`;
+}
+
+/** A day as the latest close that names it has it. */
+export interface ClosedDay {
+  report: string;
+  day: string;
+  /** Missing: the day was erased after a close, so that it takes part in no later statement, even if it is read again. */
+  place?: number;
+}
+
+/** What several closes of a brand have together, the oldest close first: the place of each day, and the source of each month. */
+export function closedDays(closes: readonly Close[]): {
+  days: ReadonlyMap<string, ClosedDay>;
+  sources: Readonly<Partial<Record<string, MoneyTable>>>;
+} {
+  const named = closes.flatMap(({ days }) =>
+    days.map(({ report, day: of, place }) => ({ report, day: of, place })),
+  );
+  const erased = closes.flatMap((each) => each.erased.map(({ report, day: of }) => ({ report, day: of })));
   return {
-    ...close,
-    days: close.days.filter((each) => !isErased(each)),
-    carried: close.carried.filter((each) => !isErased(each)),
-    erased: [
-      ...(close.erased ?? []),
-      ...gone.map(({ report, day, rows }) => ({ report, day, rows, erasedAt })),
-    ],
+    days: new Map([...named, ...erased].map((each) => [dayId(each), each])),
+    sources: Object.assign({}, ...closes.map(({ sources }) => sources)),
   };
 }
 
 /** The days of its month that the close lacks, because they were not whole then or were erased since. */
-export function lackingDays({ month, exceptions, erased = [] }: Close): Close['exceptions'] {
-  const since = erased.filter(({ day }) => monthOf(day) === month);
-  return [...exceptions, ...since.map(({ report, day }) => ({ report, day, why: 'erased' as const }))];
-}
-
-/** All versions in a close: of its own month, and of months that were closed earlier. */
-export function namedDays({ days, carried }: Pick<Close, 'days' | 'carried'>): ClosedDay[] {
-  return [...days, ...carried];
+export function lackingDays({ month: of, exceptions, erased }: Close): Close['exceptions'] {
+  const since = erased.filter((each) => each.day.startsWith(of));
+  return [
+    ...exceptions,
+    ...since.map(({ report, day: lost }) => ({ report, day: lost, why: 'erased' as const })),
+  ];
 }
 
 /**
  * Reads the closes of a brand or, without a brand, of all brands, in order of brand and month.
- * @param onDamage receives the error of a damaged close, which is left out. Without it, the error is thrown, because the
- * versions that a damaged close protects are unknown
+ * @param onDamage receives the error of a damaged close, which is left out. Without it, the error is thrown
  * @param span only these months
  */
 export async function readCloses(

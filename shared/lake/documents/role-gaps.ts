@@ -10,7 +10,7 @@ import {
   placesOf,
   wellKnown,
 } from '../../roles/index.ts';
-import { type ReportRegistry, namesUsedBy, viewsOf } from '../../reports/definition.ts';
+import { type ReportRegistry, allViews, rolesUsedBy, viewsOf } from '../../reports/definition.ts';
 import { MAX_FILLED } from '../table/column-facts.ts';
 import { type Committed, hasRows } from './ledger.ts';
 import { rolesOf } from './brand-settings.ts';
@@ -46,6 +46,7 @@ export function roleGaps(
     .flatMap((ledger) => Object.values(ledger.days))
     .flatMap(({ committed }) => (committed && committed.rows > 0 ? [committed] : []));
   const filled = new Set(days.flatMap(({ values }) => Object.keys(values?.filled ?? {})));
+  const all = allViews(reports);
   const names = columns.map(({ name }) => name).filter((name) => filled.has(name));
   const fields = fieldsIn(columns, set ?? {});
   return ROLES.flatMap((role): RoleGap[] => {
@@ -55,7 +56,9 @@ export function roleGaps(
     const places = placesOf(columns, own);
     const evidence = whyEmpty({ role, fields: own, columns: places.map(({ column }) => column.name) }, days);
     const views = viewsOf(reports, report)
-      .filter((view) => namesUsedBy(view).some(({ table, name }) => table === report.table && name === role))
+      .filter((view) =>
+        rolesUsedBy(all, view).some(({ table, name }) => table === report.table && name === role),
+      )
       .map(({ name }) => name);
     if (evidence === undefined || views.length === 0) return [];
     const similar = role === 'currency' ? names.filter((name) => LIKE_CURRENCY.test(name)) : [];

@@ -1,7 +1,7 @@
 import type { ReportView } from '../definition.ts';
-import { recordsSql, statesKnown } from './view-sql.ts';
+import { allSql, recordsSql } from './view-sql.ts';
 
-const FIELDS = ['kind', 'channel_id', 'state'];
+const FIELDS = ['kind', 'channel_id', 'state', 'has_states'];
 const SALES = "count(CASE WHEN kind = 'sale' THEN 1 END)";
 const VOID = "count(CASE WHEN kind = 'sale' AND state = 'void' THEN 1 END)";
 
@@ -44,7 +44,7 @@ export const channelConversion: ReportView = {
       'The days that count: clicks and orders are complete, and both reports had records by then',
     ],
   ],
-  tables: ['clicks', 'orders', 'coverage'],
+  tables: ['click_channels', 'order_history', 'coverage'],
   sql: `SELECT brand, month, channel_id, clicks, orders, orders_void,
   CASE WHEN clicks > 0 THEN CAST(orders - orders_void AS double) / CAST(clicks AS double) END AS conversion_rate,
   from_day, to_day, days
@@ -52,7 +52,7 @@ FROM (
   SELECT brand, month, channel_id,
     CAST(count(CASE WHEN kind = 'click' THEN 1 END) AS bigint) AS clicks,
     CAST(${SALES} AS bigint) AS orders,
-    CAST(CASE WHEN ${statesKnown('orders')} THEN ${VOID} END AS bigint) AS orders_void,
+    CAST(CASE WHEN ${allSql('has_states')} THEN ${VOID} END AS bigint) AS orders_void,
     CAST(max(from_day) AS varchar) AS from_day, CAST(max(to_day) AS varchar) AS to_day, CAST(max(days) AS bigint) AS days
   FROM (
     ${recordsSql('clicks', FIELDS)}

@@ -1,7 +1,7 @@
 import type { ReportView } from '../definition.ts';
-import { UNKNOWN_AMOUNTS, countedKnown, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
+import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
-export const COMMISSION = { amount: 'commission', known: countedKnown('transactions', 'commission') };
+const COMMISSION = { amount: 'commission', known: 'has_states' };
 
 /** Uses transactions, because only they record what is locked and what is paid. */
 export const commissionDue: ReportView = {
@@ -23,14 +23,14 @@ export const commissionDue: ReportView = {
     ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
     UNKNOWN_AMOUNTS,
   ],
-  tables: ['transactions'],
+  tables: ['transaction_history'],
   sql: `SELECT brand, month, publisher_id, state, currency,
   CAST(count(*) AS bigint) AS transactions,
   ${sumSql(COMMISSION)} AS commission,
   ${sumSql({ ...COMMISSION, of: "kind = 'bonus'" })} AS bonus,
   ${unknownAmountsSql(COMMISSION)}
 FROM (
-    ${recordsSql('transactions', ['kind', 'publisher_id', 'state', 'currency', 'commission'])}
+    ${recordsSql('transactions', ['kind', 'publisher_id', 'state', 'currency', 'commission', 'has_states'])}
 ) AS records
 GROUP BY brand, month, publisher_id, state, currency`,
 };

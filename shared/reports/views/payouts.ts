@@ -1,35 +1,50 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
-import {
-  NOW_SQL,
-  UNKNOWN_AMOUNTS,
-  countedKnown,
-  countedSql,
-  listSql,
-  storedAmountSql,
-  sumSql,
-} from './view-sql.ts';
+import { reversedSql } from './reversed.ts';
+import { AGES, daysSql } from './states.ts';
+import { NOW_SQL, UNKNOWN_AMOUNTS, listSql, sumSql } from './view-sql.ts';
 
 /**
  * Ages in days after the end of a day, or of a month: the commission that counted then is compared with the commission
- * that counts now.
+ * that counts now. 0 is the first close of the day.
  */
-const AGES = [0, 30, 60, 90] as const;
-const SHOWN_AGES = AGES.filter((age) => age > 0);
+const ALL_AGES = [0, ...AGES] as const;
 const FINAL = FINAL_STATES.filter((state) => state !== 'void');
-const PARTS: readonly (readonly [sum: string, of: string, amount: string])[] = [
-  ['commission', 'true', 'counted'],
-  ['final', `state IN (${listSql(FINAL)})`, 'counted'],
-  ['may_change', `state IS NULL OR state NOT IN (${listSql(FINAL)})`, 'counted'],
-  ['void', "records > 0 AND (commission IS NOT NULL OR state = 'void')", 'commission - counted'],
-  ['reversed_after_paid', "paid_by IS NOT NULL AND (records = 0 OR state = 'void')", 'paid_commission'],
-];
-const SUMS = PARTS.map(([sum]) => sum);
-const sumsSql = SUMS.map((sum) => `${sumSql({ amount: sum })} AS ${sum}`).join(',\n    ');
-const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => AGES.map(sqlOf).join(separator);
+const IS_FINAL = `state IN (${listSql(FINAL)})`;
+const COUNTED = { amount: 'counted', known: 'has_states' };
+const PARTS = {
+  commission: sumSql(COUNTED),
+  final: sumSql({ ...COUNTED, of: IS_FINAL }),
+  may_change: sumSql({ ...COUNTED, of: `state IS NULL OR NOT ${IS_FINAL}` }),
+  void: sumSql({ amount: 'commission', of: "state = 'void'", known: 'has_states' }),
+};
+const SUMS = [...Object.keys(PARTS), 'reversed_after_paid'];
+const RECORD = 'brand, dt, report, publisher_id, currency';
+const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => ALL_AGES.map(sqlOf).join(separator);
+const TABLES = ['orders', 'transactions'] as const;
 
 /**
- * Adds up by day first: a day that was first read when it was older than an age has no earlier value for that age, and
- * would look as if it had never changed.
+ * Which report has the commission of a month, so that no money counts twice: transactions, which alone have the states locked
+ * and paid, if they cover each day that orders cover.
+ */
+export const SOURCES_SQL = `SELECT brand, substr(dt, 1, 7) AS month,
+    CASE WHEN max(missing) = 0 AND sum(lines) > 0 THEN 'transactions' ELSE 'orders' END AS source,
+    CAST(sum(has_orders) AS bigint) AS orders_days, CAST(sum(has_transactions) AS bigint) AS transactions_days
+  FROM (
+    SELECT brand, dt, sum(lines) AS lines, max(has_orders) AS has_orders, max(has_transactions) AS has_transactions,
+      max(has_orders) - least(max(has_orders), max(has_transactions)) AS missing
+    FROM (
+      SELECT brand, dt, CASE WHEN report = 'transaction_list' THEN "rows" ELSE 0 END AS lines,
+        CASE WHEN report = 'order_list' THEN 1 ELSE 0 END AS has_orders, CASE WHEN report = 'transaction_list' THEN 1 ELSE 0 END AS has_transactions
+      FROM coverage WHERE report IN ('order_list', 'transaction_list') AND committed_state IS NOT NULL
+    ) AS versions
+    GROUP BY brand, dt
+  ) AS days
+  GROUP BY brand, substr(dt, 1, 7)`;
+
+/**
+ * Adds up by day first: a day that was first closed when it was older than an age has no earlier value for that age, and
+ * would look as if it had never changed. What counted at an age is what counts now, and the difference of the groups that
+ * changed since: so only these are compared.
  */
 export const payouts: ReportView = {
   name: 'payouts',
@@ -39,12 +54,12 @@ export const payouts: ReportView = {
     ['brand', 'string', 'The brand'],
     ['month', 'string', 'The month in which the order was made, YYYY-MM, whenever it is paid'],
     ['publisher_id', 'string', 'The publisher; NULL: records without one'],
-    ['publisher_name', 'string', 'The name of the publisher'],
+    ['publisher_name', 'string', 'The latest name of the publisher in the month; NULL: no record has a name'],
     ['currency', 'string', 'The currency of the commission; NULL: not known'],
     [
       'report',
       'string',
-      'transactions, which have the states locked and paid; orders if the month has no transactions',
+      'transactions, which have the states locked and paid; orders if transactions do not cover the month whole',
     ],
     ['commission', 'decimal(38,9)', 'Commission that counts: of records that are neither void nor gone'],
     ['final', 'decimal(38,9)', `The part of commission that can no longer change: ${FINAL.join(' or ')}`],
@@ -53,9 +68,9 @@ export const payouts: ReportView = {
     [
       'reversed_after_paid',
       'decimal(38,9)',
-      'Commission that was paid for records that are now void or gone; not part of commission',
+      'What counted where each record was first paid, minus what counts for it now, on any day; negative: more counts now',
     ],
-    ...SHOWN_AGES.map((age) => {
+    ...AGES.map((age) => {
       const share = `The share of the commission that counted ${age} days after each day and changed later`;
       return [
         `changed_after_${age}`,
@@ -74,13 +89,19 @@ export const payouts: ReportView = {
       'What may still change, as in the earlier month that changed most; NULL: no such month',
     ],
     UNKNOWN_AMOUNTS,
+    ['orders_days', 'bigint', 'The days of the month with a version of orders'],
+    [
+      'transactions_days',
+      'bigint',
+      'The days of the month with a version of transactions, which cover the month if they have each day of orders',
+    ],
   ],
-  tables: ['order_states', 'transaction_states'],
-  sql: `SELECT brand, month, publisher_id, publisher_name, currency, report, ${SUMS.join(', ')},
-  ${SHOWN_AGES.map((age) => `${shareSql(`moved_${age}`, `at_${age}`)} AS changed_after_${age}`).join(',\n  ')},
+  tables: ['order_history', 'transaction_history', 'coverage'],
+  sql: `SELECT brand, month, publisher_id, publisher_name, currency, CAST(report AS varchar) AS report, ${SUMS.join(', ')},
+  ${AGES.map((age) => `${shareSql(`moved_${age}`, `at_${age}`)} AS changed_after_${age}`).join(',\n  ')},
   ${moveSql('least')} AS may_move_low,
   ${moveSql('most')} AS may_move_high,
-  unknown_amounts
+  unknown_amounts, orders_days, transactions_days
 FROM (
   SELECT *,
     ${ofAges((age) => `min(share_${age}) OVER earlier AS least_${age}, max(share_${age}) OVER earlier AS most_${age}`)}
@@ -88,35 +109,97 @@ FROM (
     SELECT *,
     ${ofAges((age) => `CASE WHEN count(moved_${age}) OVER of_month = count(*) OVER of_month THEN ${shareSql(`sum(moved_${age}) OVER of_month`, `sum(at_${age}) OVER of_month`)} END AS share_${age}`)}
     FROM (
-    SELECT brand, month, month_age, publisher_id, currency, report, CAST(max(publisher_name) AS varchar) AS publisher_name,
-    ${sumsSql}, CAST(sum(unknown) AS bigint) AS unknown_amounts,
-    ${ofAges((age) => ['at', 'moved'].map((sum) => `${sumSql({ amount: `${sum}_${age}`, of: isComparableSql(age) })} AS ${sum}_${age}`).join(', '))}
+    SELECT brand, month, month_age, publisher_id, currency, report, substr(max(named), 11) AS publisher_name, sum(records) AS records,
+    ${SUMS.map((sum) => `${sumSql({ amount: sum })} AS ${sum}`).join(', ')}, CAST(sum(unknown) AS bigint) AS unknown_amounts,
+    ${ofAges((age) => ['at', 'moved'].map((sum) => `${sumSql({ amount: `${sum}_${age}`, of: isComparableSql(age) })} AS ${sum}_${age}`).join(', '))},
+    CAST(max(orders_days) AS bigint) AS orders_days, CAST(max(transactions_days) AS bigint) AS transactions_days
     FROM (
-    SELECT *, max(report) OVER (PARTITION BY brand, month) AS preferred,
-    date_diff('day', CAST(CAST(month || '-01' AS date) + INTERVAL '1' MONTH AS date), CAST(${NOW_SQL} AS date)) AS month_age,
-    date_diff('day', CAST(dt AS date), CAST(min(first_seen) OVER (PARTITION BY brand, report, dt) AS date)) AS read_at_age
+    SELECT parts.*, substr(parts.dt, 1, 7) AS month, first_by, anew_by, ${AGES.map((age) => `age_${age}`).join(', ')}, orders_days, transactions_days,
+    date_diff('day', CAST(CAST(substr(parts.dt, 1, 7) || '-01' AS date) + INTERVAL '1' MONTH AS date), CAST(${NOW_SQL} AS date)) AS month_age
     FROM (
-    SELECT brand, dt, month, report, publisher_id, currency, max(publisher_name) AS publisher_name,
-    min(seen_by) AS first_seen, ${sumsSql},
-    sum(CASE WHEN commission IS NULL OR void IS NULL OR reversed_after_paid IS NULL THEN greatest(records, 1) ELSE 0 END) AS unknown,
-    ${ofAges((age) => `${sumSql({ amount: `at_${age}` })} AS at_${age}, ${sumSql({ amount: `abs(at_${age} - commission)` })} AS moved_${age}`)}
-    FROM (
-    SELECT brand, dt, substr(dt, 1, 7) AS month, report, publisher_id, publisher_name, currency, records, seen_by,
-    ${PARTS.map(([sum, of, amount]) => `CASE WHEN is_known AND (${of}) THEN ${amount} WHEN is_known THEN 0 END AS ${sum}`).join(',\n    ')},
-    ${ofAges((age) => `COALESCE(commission_${age}, counted) AS at_${age}`, ', ')}
-    FROM (${['orders', 'transactions'].map(recordsSql).join('\n    UNION ALL ')}) AS records_of_reports
+    ${TABLES.flatMap((table) => [nowSql(table), laterSql(table), paidSql(table)]).join('\n    UNION ALL ')}
     ) AS parts
-    GROUP BY brand, dt, month, report, publisher_id, currency
-    ) AS days
-    ) AS aged
-    WHERE report = preferred
+    LEFT JOIN (${SOURCES_SQL}) AS sources ON sources.brand = parts.brand AND sources.month = substr(parts.dt, 1, 7)
+    LEFT JOIN coverage AS days ON days.brand = parts.brand AND days.report = substr(parts.report, 1, length(parts.report) - 1) || '_list' AND days.dt = parts.dt
+    WHERE parts.report = COALESCE(source, 'orders')
+    ) AS of_months
     GROUP BY brand, month, month_age, publisher_id, currency, report
     ) AS months
     WINDOW of_month AS (PARTITION BY brand, currency, month)
   ) AS shares
   WINDOW earlier AS (PARTITION BY brand, currency ORDER BY month GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-) AS moves`,
+) AS moves
+WHERE records > 0 OR reversed_after_paid IS NULL OR reversed_after_paid <> 0
+  OR ${AGES.map((age) => `(at_${age} > 0 AND moved_${age} IS NOT NULL)`).join(' OR ')}`,
 };
+
+type Table = (typeof TABLES)[number];
+
+/** What counts now, by day. */
+function nowSql(table: Table): string {
+  return `SELECT ${RECORD}, named, records, ${Object.keys(PARTS).join(', ')}, 0 AS reversed_after_paid, unknown,
+      ${ofAges((age) => `commission AS at_${age}, 0 AS moved_${age}`, ', ')}
+    FROM (
+      SELECT brand, dt, '${table}' AS report, publisher_id, currency, max(dt || publisher_name) AS named, count(*) AS records,
+        ${Object.entries(PARTS)
+          .map(([sum, sql]) => `${sql} AS ${sum}`)
+          .join(',\n        ')},
+        count(CASE WHEN counted IS NULL OR (state = 'void' AND commission IS NULL) THEN 1 END) AS unknown
+      FROM ${historyOf(table)}
+      WHERE what = 'now'
+      GROUP BY brand, dt, publisher_id, currency
+    ) AS current_days`;
+}
+
+/** What counted at each age minus what counts now, for groups that changed since; records without a key are one group. */
+function laterSql(table: Table): string {
+  const history = historyOf(table);
+  const place = (age: number) => `min(CASE WHEN ${isLaterSql(age)} THEN place END) AS place_${age}`;
+  const keyed = (age: number) =>
+    `CASE WHEN place_${age} IS NULL THEN 0 WHEN what = 'now' THEN -counted WHEN place = place_${age} AND what <> 'added' THEN counted ELSE 0 END AS then_${age}`;
+  const keyless = (age: number) =>
+    `CASE WHEN ${isLaterSql(age)} THEN CASE what WHEN 'removed' THEN counted ELSE -counted END ELSE 0 END AS then_${age}`;
+  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, 0 AS records, ${noneSql(SUMS)}, 0 AS unknown,
+      ${ofAges((age) => `${sumSql({ amount: `then_${age}` })} AS at_${age}, ${sumSql({ amount: `abs(then_${age})` })} AS moved_${age}`)}
+    FROM (
+      SELECT brand, dt, '${table}' AS report, key, publisher_id, currency,
+        ${ofAges((age) => `${sumSql({ amount: `then_${age}` })} AS then_${age}`, ', ')}
+      FROM (
+        SELECT h.brand, h.dt, h.key, publisher_id, currency, ${ofAges(keyed, ', ')}
+        FROM ${history} AS h JOIN (
+          SELECT brand, dt, key, ${ofAges(place, ', ')}
+          FROM ${history} LEFT JOIN ${daysSql(table)} ON of_brand = brand AND of_dt = dt
+          WHERE what <> 'now' AND key IS NOT NULL
+          GROUP BY brand, dt, key
+        ) AS changed ON changed.brand = h.brand AND changed.dt = h.dt AND changed.key = h.key
+        UNION ALL
+        SELECT brand, dt, key, publisher_id, currency, ${ofAges(keyless, ', ')}
+        FROM ${history} LEFT JOIN ${daysSql(table)} ON of_brand = brand AND of_dt = dt
+        WHERE what <> 'now' AND key IS NULL
+      ) AS pieces
+      GROUP BY brand, dt, key, publisher_id, currency
+    ) AS differences
+    GROUP BY ${RECORD}`;
+}
+
+function paidSql(table: Table): string {
+  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, 0 AS records, ${noneSql(Object.keys(PARTS))},
+      ${sumSql({ amount: 'difference' })} AS reversed_after_paid, sum(unknown) AS unknown, ${noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]))}
+    FROM (${reversedSql(table)}) AS reversed
+    GROUP BY ${RECORD}`;
+}
+
+function noneSql(names: readonly string[]): string {
+  return names.map((name) => `0 AS ${name}`).join(', ');
+}
+
+function historyOf(table: Table): string {
+  return `${table.slice(0, -1)}_history`;
+}
+
+function isLaterSql(age: number): string {
+  return age === 0 ? 'true' : `changed_by > age_${age}`;
+}
 
 function shareSql(part: string, whole: string): string {
   return `CASE WHEN ${whole} > 0 THEN CAST(${part} AS double) / CAST(${whole} AS double) END`;
@@ -124,19 +207,14 @@ function shareSql(part: string, whole: string): string {
 
 /** The share for the largest age that the month has reached. */
 function moveSql(which: 'least' | 'most'): string {
-  const share = AGES.toReversed().map((age) => `WHEN month_age >= ${age} OR ${age} = 0 THEN ${which}_${age}`);
+  const share = ALL_AGES.toReversed().map(
+    (age) => `WHEN month_age >= ${age} OR ${age} = 0 THEN ${which}_${age}`,
+  );
   return `CAST(round(CAST(commission AS double) * CASE ${share.join(' ')} END, 2) AS decimal(38,9))`;
 }
 
-/** Whether the month is that old, and the day was first read by then: later, its change at that age is not known. */
+/** Whether the month is that old, and the history of the day reaches back to that age: for 0, to one day after its end. */
 function isComparableSql(age: number): string {
-  return `month_age >= ${age} AND read_at_age <= ${age + 1}`;
-}
-
-function recordsSql(table: string): string {
-  const amounts = ['commission', 'paid_commission', ...AGES.map((age) => `commission_${age}`)];
-  return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt, '${table}' AS report,
-    publisher_id, publisher_name, currency, state, records, seen_by, paid_by, ${countedKnown(table, 'commission')} AS is_known,
-    ${amounts.map((amount) => `${storedAmountSql(amount)} AS ${amount}`).join(', ')}, ${countedSql(table)} AS counted
-    FROM ${table.slice(0, -1)}_states`;
+  const at = age === 0 ? "age_30 - INTERVAL '29' DAY" : `age_${age}`;
+  return `month_age >= ${age} AND first_by <= ${at} AND COALESCE(anew_by <= ${at}, true)`;
 }

@@ -1,14 +1,16 @@
 import type { ReportView } from '../definition.ts';
-import {
-  UNKNOWN_AMOUNTS,
-  countedKnown,
-  recordsSql,
-  statesKnown,
-  sumSql,
-  unknownAmountsSql,
-} from './view-sql.ts';
+import { UNKNOWN_AMOUNTS, recordsSql, allSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
-const FIELDS = ['kind', 'publisher_id', 'publisher_name', 'currency', 'state', 'amount', 'commission'];
+const FIELDS = [
+  'kind',
+  'publisher_id',
+  'publisher_name',
+  'currency',
+  'state',
+  'has_states',
+  'amount',
+  'commission',
+];
 const COUNTS = ['orders', 'orders_new', 'orders_effective', 'orders_void'];
 const SUMS = ['amount', 'commission', 'commission_new', 'commission_effective', 'commission_void', 'bonus'];
 const SHOWN = [...COUNTS, ...SUMS, UNKNOWN_AMOUNTS[0]].join(', ');
@@ -17,17 +19,17 @@ const NOT_VOID = "state IS DISTINCT FROM 'void'";
 const AMOUNT = {
   amount: 'amount',
   of: `kind = 'sale' AND ${NOT_VOID}`,
-  known: countedKnown('orders', 'amount'),
+  known: 'has_states',
 };
 const COMMISSION = {
   amount: 'commission',
   of: "kind <> 'click'",
-  known: countedKnown('orders', 'commission'),
+  known: 'has_states',
 };
 
 function ordersSql(state: string): string {
   const orders = `count(CASE WHEN kind = 'sale' AND state = '${state}' THEN 1 END)`;
-  return `CAST(CASE WHEN ${statesKnown('orders')} THEN ${orders} END AS bigint) AS orders_${state}`;
+  return `CAST(CASE WHEN ${allSql('has_states')} THEN ${orders} END AS bigint) AS orders_${state}`;
 }
 
 function commissionSql(of: string): string {
@@ -74,7 +76,7 @@ export const publisherPerformance: ReportView = {
     ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
     UNKNOWN_AMOUNTS,
   ],
-  tables: ['clicks', 'orders'],
+  tables: ['click_channels', 'order_history'],
   sql: `SELECT brand, dt, publisher_id, publisher_name, currency,
   CAST(CASE WHEN row_of_publisher = 1 THEN clicks ELSE 0 END AS bigint) AS clicks,
   ${SHOWN}

@@ -1,19 +1,11 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
-import {
-  NOW_SQL,
-  UNKNOWN_AMOUNTS,
-  countedKnown,
-  listSql,
-  recordsSql,
-  sumSql,
-  unknownAmountsSql,
-} from './view-sql.ts';
+import { NOW_SQL, UNKNOWN_AMOUNTS, listSql, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
-const FIELDS = ['state', 'currency', 'commission'];
+const FIELDS = ['state', 'currency', 'commission', 'has_states'];
 const commissionOf = (table: string) => ({
   amount: 'commission',
   of: `origin = '${table}'`,
-  known: countedKnown(table, 'commission'),
+  known: `has_states OR origin <> '${table}'`,
 });
 
 /**
@@ -41,7 +33,7 @@ export const unsettled: ReportView = {
     ['transactions_commission', 'decimal(38,9)', 'Their commission'],
     UNKNOWN_AMOUNTS,
   ],
-  tables: ['orders', 'transactions'],
+  tables: ['order_history', 'transaction_history'],
   sql: `SELECT brand, dt, age_days,
   CAST(CASE
     WHEN age_days <= 30 THEN '0 to 30 days'

@@ -1,46 +1,62 @@
 // SQL that the views of several reports share, for both DuckDB and Trino.
 
+/** JSON of the texts in `cells` that are not NULL, by the `names` of their columns, without its braces. */
+export const RECORD_SQL = `array_join(zip_with(names, cells, (n, v) -> '"' || n || '":' || json_format(CAST(v AS json))), ',')`;
+/** The names of the columns whose texts differ. */
+export const CHANGED_NAMES_SQL = `array_join(zip_with(names, zip_with(cells, next_cells, (b, a) -> a IS DISTINCT FROM b), (n, d) -> CASE WHEN d THEN n END), ', ')`;
+
+const TEXT_IN_DUCKDB = (value: string) => `CAST(to_json(${value}) AS varchar)`;
+const IN_DUCKDB: readonly (readonly [trino: string | RegExp, duckDb: string])[] = [
+  [
+    RECORD_SQL,
+    `array_to_string(list_transform(list_zip(names, cells), lambda z: CASE WHEN z[2] IS NOT NULL THEN '"' || z[1] || '":' || ${TEXT_IN_DUCKDB('z[2]')} END), ',')`,
+  ],
+  [
+    CHANGED_NAMES_SQL,
+    "array_to_string(list_transform(list_zip(names, cells, next_cells), lambda z: CASE WHEN z[2] IS DISTINCT FROM z[3] THEN z[1] END), ', ')",
+  ],
+  [/json_format\(CAST\(("\w+") AS json\)\)/g, TEXT_IN_DUCKDB('$1')],
+  [/date_format\(("\w+"), '%Y-%m-%d %H:%i:%s\.%f'\)/g, "strftime($1, '%Y-%m-%d %H:%M:%S.%f')"],
+  [
+    /json_extract_scalar\((.+?), ('\$[^']*')\)/g,
+    "CASE WHEN json_type(TRY_CAST($1 AS json), $2) NOT IN ('ARRAY', 'OBJECT') THEN json_extract_string(TRY_CAST($1 AS json), $2) END",
+  ],
+  [/\b(min|max)_by\(/g, 'arg_$1_null('],
+];
+
 /**
- * The SQL of a view for DuckDB, which lacks a function of Trino. A macro would not help: it exists only in the session
- * that creates the view, and a database file does not keep it. As in Trino, the value is NULL for text that is not
- * JSON, and for lists and objects.
+ * The SQL of a view for DuckDB, which lacks functions of Trino. A macro would not help: it exists only in the session
+ * that creates the view, and a database file does not keep it. As in Trino, a value at a path is NULL for text that is
+ * not JSON, and for lists and objects; and `min_by` may return NULL.
  */
 export function inDuckDb(sql: string): string {
-  return sql.replaceAll(
-    /json_extract_scalar\((.+?), ('\$[^']*')\)/g,
-    "CASE WHEN json_valid($1) AND json_type($1, $2) NOT IN ('ARRAY', 'OBJECT') THEN json_extract_string($1, $2) END",
-  );
+  return IN_DUCKDB.reduce((text, [trino, duckDb]) => text.replaceAll(trino, duckDb), sql);
 }
 
 export const NOW_SQL = "CAST(current_timestamp AT TIME ZONE 'UTC' AS timestamp)";
 
-/** SQL of a text without the spaces around it. For other white space the engines differ. */
-export function trimmedSql(text: string): string {
-  return `trim(${text}, ' ')`;
-}
-
-/** A column as text, and NULL if it is empty. */
-export function textSql(column: string): string {
-  return `NULLIF(${trimmedSql(`CAST(${column} AS varchar)`)}, '')`;
+/** A text without the spaces around it, and NULL if it is empty. For other white space the engines differ. */
+export function textSql(text: string): string {
+  return `NULLIF(trim(${text}, ' '), '')`;
 }
 
 /** An amount of one record: without greater numbers, a sum overflows only after a billion records. */
-const AMOUNT = 'decimal(29,9)';
-const SUM = 'decimal(38,9)';
+export const AMOUNT = 'decimal(29,9)';
+export const SUM = 'decimal(38,9)';
+export const ZERO = `CAST(0 AS ${AMOUNT})`;
 
 /**
- * A column as an amount, and NULL if it is not an amount or is 10^20 or more: sums near the limit of decimals would fail
- * the whole query. It is cast to text first, because a discovered column may have any type: the first commit decides. It
- * is trimmed, because DuckDB accepts an amount with spaces around it as a number and Trino does not. A letter replaces
- * characters that only one engine accepts in a number: `1_000` in DuckDB, the digits of all scripts in Trino.
+ * A text as an amount, and NULL if it is not an amount or is 10^20 or more: sums near the limit of decimals would fail the
+ * whole query. It is trimmed, because DuckDB accepts an amount with spaces around it as a number and Trino does not. A
+ * letter replaces characters that only one engine accepts in a number: `1_000` in DuckDB, the digits of all scripts in
+ * Trino.
  */
-export function amountSql(column: string): string {
-  const text = `regexp_replace(CAST(${column} AS varchar), '[^0-9.eE+ -]', 'x')`;
-  return `TRY_CAST(${trimmedSql(text)} AS ${AMOUNT})`;
+export function amountSql(text: string): string {
+  return decimalSql(`trim(regexp_replace(${text}, '[^0-9.eE+ -]', 'x'), ' ')`);
 }
 
-export function storedAmountSql(column: string): string {
-  return `TRY_CAST(${column} AS ${AMOUNT})`;
+export function decimalSql(value: string): string {
+  return `TRY_CAST(${value} AS ${AMOUNT})`;
 }
 
 /** The column of every view with sums. */
@@ -55,14 +71,16 @@ export interface Summed {
   amount: string;
   /** The rows that the sum includes; missing: all. */
   of?: string;
-  /** Whether the roles that the sum needs have fields, the same for all rows of the sum; missing: true. */
+  /** Whether it is known which rows the sum includes; missing: true. */
   known?: string;
 }
 
 /** A sum of amounts: 0 without rows, and NULL if an amount is unknown. */
 export function sumSql(summed: Summed): string {
   const { amount, of, known } = summed;
-  const isWhole = [...(known === undefined ? [] : [known]), `${unknownSql(summed)} = 0`].join(' AND ');
+  const isWhole = [...(known === undefined ? [] : [allSql(known)]), `${unknownSql(summed)} = 0`].join(
+    ' AND ',
+  );
   return `CAST(CASE WHEN ${isWhole} THEN COALESCE(sum(${whenSql(amount, of)}), 0) END AS ${SUM})`;
 }
 
@@ -80,60 +98,32 @@ function whenSql(value: string, of: string | undefined): string {
   return of === undefined ? value : `CASE WHEN ${of} THEN ${value} END`;
 }
 
-/** Whether the states of a table's records have a field. Without it, nobody knows which commission is void. */
-export function statesKnown(table: string): string {
-  return table === 'transactions'
-    ? '({transactions.line_state?} OR {transactions.state?})'
-    : `{${table}.state?}`;
-}
-
-/** Whether it is known which amounts of a table count. */
-export function countedKnown(table: string, amount: 'amount' | 'commission'): string {
-  return `{${table}.${amount}?} AND ${statesKnown(table)}`;
-}
-
-/** The commission of a row of a lifecycle table that counts; NULL: unknown. */
-export function countedSql(table: string): string {
-  const isMissing = "records > 0 AND commission IS NULL AND state IS DISTINCT FROM 'void'";
-  return `CASE WHEN ${countedKnown(table, 'commission')} AND NOT (${isMissing}) THEN ${storedAmountSql('counted_commission')} END`;
-}
-
-/** Tables with a row for each record, whose fields have the same names in all views. */
-type RecordTable = 'clicks' | 'orders' | 'transactions';
-
-const NONE = 'CAST(NULL AS varchar)';
-const noAmount = `CAST(0 AS ${AMOUNT})`;
-/** The fields of a table that are not the column, or the role, of that name. */
-const OTHER_FIELDS: Readonly<Record<RecordTable, Readonly<Record<string, string>>>> = {
-  clicks: {
-    kind: "'click'",
-    ...{ publisher_name: NONE, currency: NONE, state: NONE },
-    ...{ amount: noAmount, commission: noAmount },
-  },
-  orders: { kind: '{orders.kind}' },
-  transactions: {
-    kind: '{transactions.kind}',
-    // The state of the line, because the state of its order may be `mixed`.
-    state: `COALESCE(${textSql('{transactions.line_state}')}, ${textSql('{transactions.state}')})`,
-  },
-};
-
-/**
- * The SQL of a field of a record. `kind` is `click`, `sale` or `bonus`: the service lists bonuses and campaign payments
- * among the orders, although nobody bought anything.
- */
-export function fieldSql(table: RecordTable, field: string): string {
-  const sqlOf = ['amount', 'commission'].includes(field) ? amountSql : textSql;
-  return OTHER_FIELDS[table][field] ?? sqlOf(`{${table}.${field}}`);
-}
-
-export function recordsSql(table: RecordTable, fields: readonly string[]): string {
-  return `SELECT CAST(brand AS varchar) AS brand, CAST(dt AS varchar) AS dt,
-      substr(CAST(dt AS varchar), 1, 7) AS month, '${table}' AS origin,
-      ${fields.map((field) => `${fieldSql(table, field)} AS ${field}`).join(',\n      ')}
-    FROM ${table}`;
+/** Whether a condition holds for all rows of a group. */
+export function allSql(condition: string): string {
+  return `count(CASE WHEN ${condition} THEN 1 END) = count(*)`;
 }
 
 export function listSql(texts: readonly string[]): string {
-  return texts.map((text) => `'${text}'`).join(', ');
+  return texts.map((text) => `'${text.replaceAll("'", "''")}'`).join(', ');
+}
+
+/** The tables whose records a base view has, with the name of that view. */
+const BASES = { clicks: 'click_channels', orders: 'order_history', transactions: 'transaction_history' };
+
+const NONE = 'CAST(NULL AS varchar)';
+/** The fields of clicks that are the same for every click. */
+const OF_CLICKS: Readonly<Record<string, string>> = {
+  ...{ kind: "'click'", has_states: 'true', publisher_name: NONE, currency: NONE, state: NONE },
+  ...{ amount: ZERO, commission: ZERO, counted: ZERO },
+};
+
+/** The current records of a table; `kind` is `click`, `sale` or `bonus`. */
+export function recordsSql(table: keyof typeof BASES, fields: readonly string[]): string {
+  const ofClicks = table === 'clicks';
+  const values = fields.map((field) => {
+    const fixed = ofClicks ? OF_CLICKS[field] : undefined;
+    return fixed === undefined ? field : `${fixed} AS ${field}`;
+  });
+  return `SELECT brand, dt, substr(dt, 1, 7) AS month, '${table}' AS origin, ${values.join(', ')}
+    FROM ${BASES[table]}${ofClicks ? '' : " WHERE what = 'now'"}`;
 }

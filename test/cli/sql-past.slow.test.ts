@@ -1,7 +1,8 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
+import type { Past } from '../../cli/options.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { restate } from '../../sample/brand.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
@@ -13,11 +14,14 @@ import { type SampleLake, sampleLake } from '../sync/sample-lake.ts';
 
 const FIRST = '2026-03-08';
 const SECOND = '2026-03-09';
+/** The last day that each moment knows whole. */
+const LAST = '2026-03-09';
+const WHOLE = `dt <= '${LAST}'`;
 const EVERYTHING = [
-  "SELECT dt, count(*) AS rows, sum(CAST(amount AS DECIMAL(18,2))) AS amount, max(status) AS status FROM orders WHERE brand = 'acme' GROUP BY dt ORDER BY dt",
-  'SELECT * FROM orders_daily ORDER BY ALL',
-  'SELECT * FROM attribution_daily ORDER BY ALL',
-  'SELECT * FROM order_states ORDER BY ALL',
+  `SELECT dt, count(*) AS rows, sum(CAST(amount AS DECIMAL(18,2))) AS amount, max(status) AS status FROM orders WHERE ${WHOLE} GROUP BY dt ORDER BY dt`,
+  ...['orders_daily', 'attribution_daily', 'order_states', 'order_history', 'changes'].map(
+    (view) => `SELECT * FROM ${view} WHERE ${WHOLE} ORDER BY ALL`,
+  ),
 ];
 
 interface Moment {
@@ -31,9 +35,10 @@ let lake: SampleLake;
 let folder: string;
 const moments: Moment[] = [];
 
-async function ask(sql: string, where = folder, asOf?: number): Promise<unknown[]> {
+async function ask(sql: string, where = folder, asOf?: Past, lines: string[] = []): Promise<unknown[]> {
+  const onGap = (line: string) => void lines.push(line);
   const connection = await createSqlConnection(
-    { store: openLocalStore(where), reports, settings: undefined, nowMs: lake.nowMs, asOf },
+    { store: openLocalStore(where), reports, settings: undefined, nowMs: lake.nowMs, asOf, onGap },
     sql,
   );
   const rows = await Array.fromAsync(resultObjects(await query(connection, sql)));
@@ -44,6 +49,11 @@ async function ask(sql: string, where = folder, asOf?: number): Promise<unknown[
 function rowsOfThen(): unknown {
   const [perDay = []] = moments[0]?.found ?? [];
   return perDay.reduce<number>((sum, day) => sum + Number(Object(day).rows), 0);
+}
+
+/** The versions of the first day that a lake keeps. */
+function kept(path: string): Promise<string[]> {
+  return readdir(join(path, 'snapshots', 'orders', 'brand=acme', `dt=${FIRST}`));
 }
 
 async function folderNow(): Promise<string> {
@@ -102,10 +112,37 @@ describe('a query as of an instant', () => {
     expect(new Set(moments.map(({ found }) => JSON.stringify(found))).size).toBeGreaterThan(1);
   });
 
-  it('leaves out days that were committed later', async () => {
-    const days = 'SELECT max(dt) AS last, count(DISTINCT dt) AS days FROM orders';
-    expect(await ask(days, folder, moments[0]?.atMs)).toEqual([{ last: '2026-03-10', days: 3 }]);
-    expect(await ask(days, folder, moments.at(-1)?.atMs)).toEqual([{ last: '2026-03-11', days: 4 }]);
+  it('leaves out days that were first read later, and counts them', async () => {
+    const lines: string[] = [];
+    const days = 'SELECT max(dt) AS last, count(DISTINCT dt) AS days FROM orders WHERE dt <> $$2026-03-10$$';
+    expect(await ask(days, folder, moments[0]?.atMs, lines)).toEqual([{ last: LAST, days: 2 }]);
+    expect(lines).toEqual(['1 day without rows, because they were first read later']);
+  });
+
+  it('shows no time of a reading', async () => {
+    const times = `SELECT count(*) > 0 AS rows, count(_synced_at) AS times FROM orders WHERE ${WHOLE}`;
+    for (const { atMs } of moments)
+      expect(await ask(times, folder, atMs)).toEqual([{ rows: true, times: 0 }]);
+  });
+
+  it('is refused if it reads a day that was only open then, with a condition and an instant that work', async () => {
+    const atMs = moments[0]?.atMs;
+    const orders = "SELECT count(*) AS n FROM orders WHERE dt <= '2026-03-10'";
+    const message = /acme orders 2026-03-10 were open.* dt < '2026-03-10', or .*: --as-of (\S+Z)\.$/;
+    const refused = ask(orders, folder, atMs);
+    await expect(refused).rejects.toMatchObject({
+      code: 'not_known_then',
+      message: expect.stringMatching(message),
+    });
+    const text = await refused.catch((error: Error) => error.message);
+    const [, instant = ''] = message.exec(String(text)) ?? [];
+    expect(await ask(orders, folder, Date.parse(instant))).toEqual(await ask(orders));
+    for (const sql of ['SELECT count(*) FROM order_states', 'SELECT count(*) FROM orders']) {
+      // A day is open at every later instant.
+      const message = expect.stringMatching(/ dt < '2026-03-10'\.$/);
+      await expect(ask(sql, folder, atMs)).rejects.toMatchObject({ code: 'not_known_then', message });
+      await ask(`${sql} WHERE ${WHOLE}`, folder, atMs);
+    }
   });
 
   it('is refused before the first commit, with the first instant that it accepts', async () => {
@@ -116,7 +153,7 @@ describe('a query as of an instant', () => {
     });
   });
 
-  it('lists days whose version is no longer kept, the setting, and the first instant that works', async () => {
+  it('reaches back to the first close of a day after the vacuum has deleted its versions', async () => {
     const before = lake.nowMs;
     for (let day = 0; day < 5; day += 1) {
       lake.nowMs += DAY_MS;
@@ -124,16 +161,20 @@ describe('a query as of an instant', () => {
     }
     lake.nowMs += HOUR_MS;
     const path = await folderNow();
-    const asked = ask('SELECT count(*) FROM orders', path, moments[0]?.atMs);
-    await expect(asked).rejects.toMatchObject({
-      kind: 'config',
-      code: 'version_not_kept',
-      message: expect.stringMatching(
-        /2026-03-10T16:00:00\.000Z.*acme orders 2026-03-08, acme orders 2026-03-09.*"snapshotRetentionDays".*from 2026-03-\d\dT[\d:.]+Z on/,
-      ),
-    });
-    expect(await ask('SELECT count(*) > 0 AS some FROM orders', path, lake.nowMs)).toEqual([{ some: true }]);
+    expect(await kept(path)).not.toEqual(expect.arrayContaining(await kept(folder)));
+    for (const { atMs, found } of moments)
+      expect(await Promise.all(EVERYTHING.map((sql) => ask(sql, path, atMs)))).toEqual(found);
     lake.nowMs = before;
+  });
+
+  it('leaves out a day whose changes cannot be read, with a warning', async () => {
+    const path = await folderNow();
+    const ofDay = join(path, 'snapshots', 'orders_before', 'brand=acme', `dt=${FIRST}`);
+    const [object = ''] = await readdir(ofDay);
+    await writeFile(join(ofDay, object, 'part-0000.parquet'), 'damaged');
+    const days = `SELECT DISTINCT dt FROM orders WHERE ${WHOLE}`;
+    expect(await ask(days, path, moments[0]?.atMs)).toEqual([{ dt: SECOND }]);
+    expect(await ask(`${days} ORDER BY dt`, path)).toEqual([{ dt: FIRST }, { dt: SECOND }]);
   });
 
   it.each([
@@ -141,8 +182,8 @@ describe('a query as of an instant', () => {
     ['a view', 'freshness', 'SELECT * FROM orders, freshness'],
     ['a table in a second statement', 'coverage', 'FROM orders; FROM main.Coverage'],
     ['a table in a subquery', 'coverage', 'SELECT (SELECT max(dt) FROM coverage) FROM orders'],
-    ['a table that its own alias hides', 'changes', 'WITH changes AS (FROM changes) FROM changes'],
-    ['a table in the SQL of a function', 'restatements', "FROM query('FROM restatements')"],
+    ['a table that its own alias hides', 'coverage', 'WITH coverage AS (FROM coverage) FROM coverage'],
+    ['a table in the SQL of a function', 'freshness', "FROM query('FROM freshness')"],
     ['a table in a statement of another kind', 'coverage', 'EXPLAIN FROM coverage'],
   ])('refuses %s that exists only as of now: %s', async (_what, name, sql) => {
     await expect(ask(sql, folder, moments[0]?.atMs)).rejects.toMatchObject({
@@ -153,14 +194,17 @@ describe('a query as of an instant', () => {
   });
 
   it.each([
-    ['a column', 'SELECT count(*) AS changes FROM orders'],
-    ['the alias of a table', 'SELECT count(coverage.dt) AS n FROM orders AS coverage'],
-    ['text', "SELECT count(*) AS n FROM orders WHERE dt <> 'freshness changes'"],
-    ['a quoted name', 'SELECT count(*) AS n FROM (SELECT dt AS "coverage" FROM orders)'],
-    ['a common table expression', 'WITH coverage AS (FROM orders) SELECT count(*) AS n FROM coverage'],
+    ['a column', `SELECT count(*) AS coverage FROM orders WHERE ${WHOLE}`],
+    ['the alias of a table', `SELECT count(coverage.dt) AS n FROM orders AS coverage WHERE ${WHOLE}`],
+    ['text', `SELECT count(*) AS n FROM orders WHERE ${WHOLE} AND dt <> 'freshness coverage'`],
+    ['a quoted name', `SELECT count(*) AS n FROM (SELECT dt AS "coverage" FROM orders WHERE ${WHOLE})`],
+    [
+      'a common table expression',
+      `WITH coverage AS (FROM orders) SELECT count(*) AS n FROM coverage WHERE ${WHOLE}`,
+    ],
     [
       'a recursive query',
-      'WITH RECURSIVE changes AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM changes WHERE n < 1) SELECT count(*) AS n FROM orders, changes WHERE changes.n = 1',
+      `WITH RECURSIVE coverage AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM coverage WHERE n < 1) SELECT count(*) AS n FROM orders, coverage WHERE coverage.n = 1 AND ${WHOLE}`,
     ],
   ])('accepts the name of a refused table as %s', async (_what, sql) => {
     const [counted] = await ask(sql, folder, moments[0]?.atMs);

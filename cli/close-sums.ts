@@ -1,0 +1,299 @@
+/**
+ * Adds up closes in DuckDB: what counts at the places of a close, and the difference of two closes record by record. Closes
+ * are made on a command line alone, because functions have no such engine.
+ */
+import type { DuckDBConnection, Json } from '@duckdb/node-api';
+import { monthOf } from '../shared/days.ts';
+import { readSettingsVersion } from '../shared/lake/documents/brand-settings.ts';
+import {
+  type Close,
+  type CloseTotal,
+  type ClosedDay,
+  type ErasedTotals,
+  type MoneyTable,
+  closedDays,
+  dayId,
+} from '../shared/lake/documents/close.ts';
+import type { ErasedSums, MonthDraft, CloseSums } from '../shared/operations/close-month.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import type { ReportRegistry } from '../shared/reports/definition.ts';
+import { orders } from '../shared/reports/orders.ts';
+import { transactions } from '../shared/reports/transactions.ts';
+import {
+  AS_OF_NOW,
+  differencesSql,
+  latestNameSql,
+  sumOfCopiesSql,
+  unknownCopiesSql,
+} from '../shared/reports/views/since-close.ts';
+import type { LakeBrandSettings } from '../shared/settings/settings.ts';
+import { literal } from './sql-files.ts';
+import { createSqlConnection } from './sql-tables.ts';
+
+/** The reports that state commission. */
+export const MONEY_REPORTS = [transactions, orders];
+export const HISTORIES = 'FROM order_history, transaction_history';
+
+/** What a statement compares: the closes before, and what counts at its own close or now. */
+export interface Comparison {
+  brand: string;
+  month: string;
+  /** The closes before, the oldest first. */
+  before: readonly Close[];
+  /** The close of the statement, or its draft. */
+  at: Close;
+  /** Days of a draft without a place. */
+  openDays: readonly string[];
+  anew: ReadonlyMap<string, number>;
+}
+
+export function comparisonOf(draft: MonthDraft, openDays = draft.openDays): Comparison {
+  const { close, closes, anew } = draft;
+  const { brand, month } = close;
+  const own = closes.find((each) => each.month === month);
+  const before = closes.filter((each) => each.month < month);
+  return { brand, month, before, at: own ?? close, openDays: own ? [] : openDays, anew };
+}
+
+/** Whether history of a day began anew after the close before, so that its records of then are not known. */
+export function hasAnew(comparison: Comparison): boolean {
+  return comparedDays(comparison).some(({ isAnew }) => isAnew);
+}
+
+interface ComparedDay {
+  report: MoneyTable;
+  day: string;
+  source: MoneyTable | undefined;
+  isSwitched: boolean;
+  isOpening: boolean;
+  isAnew: boolean;
+  thenPlace: number | undefined;
+  nowPlace: number | undefined;
+}
+
+export function comparedDays({ month, before, at, openDays, anew }: Comparison): ComparedDay[] {
+  const [then, now] = [closedDays(before), closedDays([...before, at])];
+  const first = before[0]?.month ?? month;
+  return MONEY_REPORTS.flatMap(({ name, table }): ComparedDay[] => {
+    const report = table === 'orders' ? 'orders' : 'transactions';
+    const named = [...now.days.values()].filter((each) => each.report === name);
+    const open = openDays.map((day) => ({ report: name, day, place: AS_OF_NOW }));
+    return [...named, ...open].flatMap(({ day, place }): ComparedDay[] => {
+      const id = dayId({ report: name, day });
+      const known = then.days.get(id);
+      const [source, sourceThen] = [now.sources[monthOf(day)], then.sources[monthOf(day)]];
+      if (place === undefined || (known && known.place === undefined)) return [];
+      const thenPlace = sourceThen === report ? known?.place : undefined;
+      const nowPlace = source === report ? place : undefined;
+      if (thenPlace === undefined && nowPlace === undefined) return [];
+      return [
+        {
+          ...{ report, day, source, thenPlace, nowPlace },
+          isSwitched: sourceThen !== undefined && sourceThen !== source,
+          isOpening: known === undefined && monthOf(day) < first,
+          isAnew: (anew.get(id) ?? 0) > Math.min(thenPlace ?? AS_OF_NOW, nowPlace ?? AS_OF_NOW),
+        },
+      ];
+    });
+  });
+}
+
+/** SQL of the days of `differencesSql`, from the table that `fillComparedDays` fills. */
+export const COMPARED_DAYS = 'SELECT * FROM compared_days WHERE NOT is_anew';
+const REACHED_DAYS = `SELECT * REPLACE (now_place AS then_place, ${AS_OF_NOW} AS now_place, false AS is_switched, false AS is_opening)
+  FROM compared_days WHERE now_place < ${AS_OF_NOW}`;
+
+export async function fillComparedDays(
+  connection: DuckDBConnection,
+  brand: string,
+  days: readonly ComparedDay[],
+): Promise<void> {
+  await connection.run(`CREATE OR REPLACE TABLE compared_days (brand varchar, report varchar, dt varchar, source varchar,
+    is_switched boolean, is_opening boolean, is_anew boolean, then_place bigint, now_place bigint)`);
+  const rows = days.map((each) => {
+    const { report, day, source, isSwitched, isOpening, isAnew, thenPlace, nowPlace } = each;
+    const texts = [brand, report, day, source].map(literal);
+    return `(${[...texts, isSwitched, isOpening, isAnew, thenPlace ?? 'NULL', nowPlace ?? 'NULL'].join(', ')})`;
+  });
+  if (rows.length > 0) await connection.run(`INSERT INTO compared_days VALUES ${rows.join(', ')}`);
+}
+
+/** A connection with the histories of a lake by the given settings of brands. */
+export function openHistories(
+  store: ObjectStore,
+  settings: Readonly<Record<string, LakeBrandSettings>>,
+): Promise<DuckDBConnection> {
+  const reports = Object.fromEntries(MONEY_REPORTS.map((report) => [report.name, report]));
+  const lake = { store, reports, settings: { brands: { ...settings } }, nowMs: Date.now() };
+  return createSqlConnection({ ...lake, onGap: () => {} }, HISTORIES);
+}
+
+export function closeSums(store: ObjectStore): CloseSums {
+  return {
+    async totalsOf(draft) {
+      const { brand } = draft.close;
+      const connection = await openHistories(store, draft.settings ? { [brand]: draft.settings } : {});
+      try {
+        return await totalsAt(connection, comparisonOf(draft, []));
+      } finally {
+        connection.closeSync();
+      }
+    },
+  };
+}
+
+const SUMS = 'publisher_id, publisher_name, currency, CAST(counted AS varchar) AS counted, unknown';
+
+/** What counts at the close of the comparison, and its statement: how much more that is than at the close before. */
+export async function totalsAt(
+  connection: DuckDBConnection,
+  comparison: Comparison,
+): Promise<Close['totals']> {
+  const days = comparedDays(comparison);
+  await fillComparedDays(connection, comparison.brand, days);
+  const current = Object.entries({ orders: 'order_history', transactions: 'transaction_history' }).map(
+    ([
+      table,
+      view,
+    ]) => `SELECT h.publisher_id, h.publisher_name, h.currency, h.counted, 0 AS copies_then, 1 AS copies_now, h.dt
+    FROM ${view} h JOIN compared_days d ON d.brand = h.brand AND d.dt = h.dt AND d.report = '${table}'
+    WHERE h.what = 'now' AND d.now_place IS NOT NULL`,
+  );
+  const counted = await sumsOf(
+    connection,
+    `WITH ${differencesSql(REACHED_DAYS)} SELECT ${SUMS} FROM (
+  SELECT publisher_id, currency, ${latestNameSql()} AS publisher_name,
+    ${sumOfCopiesSql('copies_now')} AS counted, ${unknownCopiesSql('copies_now')} AS unknown
+  FROM (${current.join(' UNION ALL ')}
+    UNION ALL SELECT publisher_id, publisher_name, currency, counted, 0, copies_then - copies_now, dt FROM differences) AS stacked
+  GROUP BY publisher_id, currency)`,
+  );
+  const opening = days.some(({ isOpening }) => isOpening)
+    ? await sumsOf(
+        connection,
+        `WITH ${differencesSql(COMPARED_DAYS)} SELECT ${SUMS} FROM (
+  SELECT publisher_id, currency, ${latestNameSql()} AS publisher_name, ${sumOfCopiesSql('copies_opening')} AS counted, 0 AS unknown
+  FROM differences GROUP BY publisher_id, currency)`,
+      )
+    : [];
+  const before = paidBefore(comparison);
+  const all = Map.groupBy([...counted, ...before, ...opening], ofWhom);
+  return [...all.values()]
+    .flatMap(([first]) => {
+      if (!first) return [];
+      const find = (sums: readonly Sum[]) => sums.filter((each) => ofWhom(each) === ofWhom(first));
+      const now = find(counted);
+      return [
+        {
+          ...{
+            publisher_id: first.publisher_id,
+            publisher_name: first.publisher_name,
+            currency: first.currency,
+          },
+          counted: added(now),
+          statement: subtracted(added(now), added([...find(before), ...find(opening)])),
+          unknown: now.reduce((sum, { unknown }) => sum + unknown, 0),
+        },
+      ];
+    })
+    .toSorted((a, b) => (ofWhom(a) < ofWhom(b) ? -1 : 1));
+}
+
+type Sum = ErasedTotals[number];
+
+function ofWhom({ publisher_id: id, currency }: Pick<CloseTotal, 'publisher_id' | 'currency'>): string {
+  return JSON.stringify([id, currency]);
+}
+
+/** What counted at the close before, without days that were erased since: no publisher is billed for an erasure. */
+function paidBefore({ before }: Comparison): Sum[] {
+  const last = before.at(-1);
+  const negative = (last?.erased ?? [])
+    .flatMap(({ totals }) => totals)
+    .map((sum) => ({ ...sum, counted: subtracted('0', sum.counted) }));
+  return [...(last?.totals ?? []), ...negative];
+}
+
+const SCALE = 9;
+
+function unitsOf(amount: string): bigint {
+  const [whole = '0', places = ''] = amount.split('.');
+  return BigInt(whole + places.padEnd(SCALE, '0'));
+}
+
+function textOfUnits(units: bigint): string {
+  const digits = String(units < 0n ? -units : units).padStart(SCALE + 1, '0');
+  return `${units < 0n ? '-' : ''}${digits.slice(0, -SCALE)}.${digits.slice(-SCALE)}`;
+}
+
+function added(sums: readonly { counted: string }[]): string {
+  return textOfUnits(sums.reduce((sum, { counted }) => sum + unitsOf(counted), 0n));
+}
+
+function subtracted(from: string, amount: string): string {
+  return textOfUnits(unitsOf(from) - unitsOf(amount));
+}
+
+async function sumsOf(connection: DuckDBConnection, sql: string): Promise<Sum[]> {
+  const found = await connection.runAndReadAll(sql);
+  return found.getRowObjectsJson().map(sumOf);
+}
+
+function sumOf(row: Record<string, Json>): Sum {
+  return {
+    publisher_id: textOrNull(row.publisher_id),
+    publisher_name: textOrNull(row.publisher_name),
+    currency: textOrNull(row.currency),
+    counted: String(row.counted),
+    unknown: Number(row.unknown),
+  };
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** Adds up what days are at each close, to be kept when the days are erased. */
+export function erasedSums(store: ObjectStore, reports: ReportRegistry): ErasedSums {
+  return async (closes, days) => {
+    const { brand = '', settings: hash } = closes.at(-1) ?? {};
+    const settings =
+      hash === undefined ? {} : { [brand]: await readSettingsVersion(store, brand, hash, reports) };
+    const connection = await openHistories(store, settings);
+    try {
+      return await erasedTotalsOf(connection, closes, days);
+    } finally {
+      connection.closeSync();
+    }
+  };
+}
+
+/** By `dayId`, what days add to what counts at the latest of these closes. */
+export async function erasedTotalsOf(
+  connection: DuckDBConnection,
+  closes: readonly Close[],
+  days: readonly Required<ClosedDay>[],
+): Promise<ReadonlyMap<string, ErasedTotals>> {
+  const { sources } = closedDays(closes);
+  const counted = days.flatMap(({ report: name, day, place }): ComparedDay[] => {
+    const report = sources[monthOf(day)];
+    const isSource = MONEY_REPORTS.some((each) => each.name === name && each.table === report);
+    const flags = { isSwitched: false, isOpening: false, isAnew: false };
+    return report && isSource
+      ? [{ report, day, source: report, ...flags, thenPlace: place, nowPlace: undefined }]
+      : [];
+  });
+  const [close] = closes;
+  if (!close || counted.length === 0) return new Map();
+  await fillComparedDays(connection, close.brand, counted);
+  const sql = `WITH ${differencesSql(COMPARED_DAYS)} SELECT report, dt, ${SUMS} FROM (
+  SELECT report, dt, publisher_id, currency, ${latestNameSql()} AS publisher_name,
+    ${sumOfCopiesSql('copies_then')} AS counted, ${unknownCopiesSql('copies_then')} AS unknown
+  FROM differences GROUP BY report, dt, publisher_id, currency)`;
+  const found = await connection.runAndReadAll(sql);
+  const nameOf = (table: Json) => MONEY_REPORTS.find((each) => each.table === table)?.name ?? '';
+  const ofDay = Map.groupBy(found.getRowObjectsJson(), ({ report = '', dt }) =>
+    dayId({ report: nameOf(report), day: String(dt) }),
+  );
+  return new Map([...ofDay].map(([id, rows]) => [id, rows.map(sumOf)]));
+}

@@ -1,0 +1,132 @@
+/** Makes relations of DuckDB over the Parquet files of a lake. */
+import { rm } from 'node:fs/promises';
+import { type Column, DAY_PARTITION_KEYS, type Value, typeSpec } from '../shared/column-types.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import { dayColumn } from '../shared/reports/views/typed-day.ts';
+import { note } from './output.ts';
+import { printedCommand } from './printed-command.ts';
+import type { SnapshotFiles } from './snapshot-cache.ts';
+import { oneLine } from './terminal-text.ts';
+
+/** Receives statements: a connection of DuckDB, or a script. */
+export interface SqlSession {
+  run(sql: string): Promise<unknown>;
+}
+
+/** A session whose tables are empty until all views exist: DuckDB opens every file below a view that it creates. */
+export interface EmptySession extends SqlSession {
+  fills: (() => Promise<void>)[];
+}
+
+/** Where the files of tables come from, and who hears of a file that is missing or damaged. */
+export interface FileSource {
+  store: ObjectStore;
+  /** Missing: its rows are left out with a warning. */
+  onUnreadable?: ((what: string, why: string) => void) | undefined;
+}
+
+/** By key of an object: the path of its file. */
+export type Paths = ReadonlyMap<string, string>;
+export type TypedColumn = Pick<Column, 'name' | 'type'>;
+
+export interface TableFile {
+  key: string;
+  /** `orders of acme, 2026-01-31` */
+  what: string;
+}
+
+export async function pathsOf(files: SnapshotFiles, tableFiles: readonly TableFile[]): Promise<Paths> {
+  const paths = await files.pathsOf(tableFiles.map(({ key }) => key));
+  return new Map(tableFiles.map(({ key }, index) => [key, paths[index] ?? '']));
+}
+
+/**
+ * Creates a view over the files. It leaves out a missing or damaged file with a warning, so that all other rows stay available.
+ * @param rowsOf selects the rows of these files, at least one
+ */
+export async function createRelation(
+  connection: EmptySession,
+  source: FileSource,
+  { name, columns }: { name: string; columns: readonly TypedColumn[] },
+  files: SnapshotFiles,
+  tableFiles: readonly TableFile[],
+  rowsOf: (paths: Paths) => string,
+): Promise<void> {
+  const day = dayColumn(columns.map((column) => column.name));
+  const derived = day ? `, ${day.value} AS ${day.name}` : '';
+  const names = columns.map((column) => identifier(column.name)).join(', ') + derived;
+  const create = (paths: Paths) => {
+    const rows = typedRows(columns, paths.size === 0 ? undefined : rowsOf(paths));
+    return connection.run(`CREATE OR REPLACE VIEW ${identifier(name)} AS SELECT ${names} FROM ${rows}`);
+  };
+  const paths = await pathsOf(files, tableFiles);
+  await create(new Map());
+  connection.fills.push(async () => {
+    try {
+      // To do this, DuckDB opens each file.
+      await create(paths);
+    } catch (thrown) {
+      const readable = await readablePaths(connection, source, tableFiles, paths);
+      if (readable.size === paths.size) throw thrown;
+      await create(readable);
+    }
+  });
+}
+
+/** Rows in SQL with all columns: a select without rows gives every column its type, even one that no file has yet. */
+export function typedRows(columns: readonly TypedColumn[], rows?: string): string {
+  const empty = columns
+    .map((column) => `NULL::${typeSpec(column.type).duckdb} AS ${identifier(column.name)}`)
+    .join(', ');
+  return `(${[`SELECT ${empty} WHERE false`, ...(rows === undefined ? [] : [rows])].join(' UNION ALL BY NAME ')})`;
+}
+
+export async function readablePaths(
+  connection: SqlSession,
+  { store, onUnreadable = warn }: FileSource,
+  tableFiles: readonly TableFile[],
+  paths: Paths,
+): Promise<Paths> {
+  const readable = new Map<string, string>();
+  for (const [key, path] of paths) {
+    try {
+      await connection.run(`SELECT 1 FROM read_parquet(${literal(path)}) LIMIT 0`);
+      readable.set(key, path);
+    } catch (thrown) {
+      const { what = key } = tableFiles.find((file) => file.key === key) ?? {};
+      const [why = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n', 1);
+      onUnreadable(what, why);
+      // A damaged copy must not outlive its object.
+      if (store.localFolder === undefined) await rm(path, { force: true });
+    }
+  }
+  return readable;
+}
+
+function warn(what: string, why: string): void {
+  const left = `${what} cannot be read and is left out: ${why}`;
+  note(oneLine(`warning: ${left}. "${printedCommand('verify')}" shows what to do.`));
+}
+
+export const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);
+
+export function textColumns(names: readonly string[]) {
+  return names.map((name) => ({ name, type: 'string' as const }));
+}
+
+/** SQL of all rows of these files of days. */
+export function rowsOfFiles(paths: Iterable<string>): string {
+  const list = [...paths].map((path) => literal(path)).join(', ');
+  const types = PARTITION_COLUMNS.map(({ name, type }) => `${literal(name)}: ${typeSpec(type).duckdb}`);
+  return `SELECT * FROM read_parquet([${list}], hive_partitioning = true, hive_types = {${types.join(', ')}}, union_by_name = true)`;
+}
+
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function literal(value: Value | null | undefined): string {
+  if (value === null || value === undefined) return 'NULL';
+  if (value instanceof Date) return `TIMESTAMP '${value.toISOString().slice(0, -1).replace('T', ' ')}'`;
+  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
+}

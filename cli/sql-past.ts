@@ -1,0 +1,195 @@
+/**
+ * Finds the place of each day in the chain of its changes, as of an instant or as of the close of a month. A day shows what
+ * had been read whole by then.
+ */
+import { configError } from '../shared/errors.ts';
+import { listed } from '../shared/findings/index.ts';
+import { type Close, closedDays, dayId } from '../shared/lake/documents/close.ts';
+import type { CommittedDay, DayOfLedger } from '../shared/lake/documents/read.ts';
+import { exceptionsText } from '../shared/operations/close-month.ts';
+import { counted } from './output.ts';
+import { printedCommand } from './printed-command.ts';
+
+/** @param named the tables in SQL as of the past that exist only as of now */
+export function refusePresent(named: readonly string[]): void {
+  if (named.length === 0) return;
+  throw configError(
+    'not_as_of',
+    `--as-of cannot answer for ${named.join(' and ')}: coverage and freshness describe the lake as it is now. Query them without --as-of.`,
+  );
+}
+
+/** A committed day, as it was after a change. */
+export interface DayAt extends CommittedDay {
+  /** The number of that change; missing: the day as it is now. */
+  place?: number;
+}
+
+/** A day whose records of then are not known, and why. */
+export interface UnknownDay extends DayOfLedger {
+  why: 'open' | 'anew' | 'lost';
+}
+
+export interface PastDays {
+  /** The time, as texts name it. */
+  then: string;
+  days: DayAt[];
+  unknown: UnknownDay[];
+  notes: string[];
+}
+
+/** @returns the places of the days whose newest change is later than the time; a day whose changes cannot be read is missing */
+export type PlacesBy = (
+  days: readonly CommittedDay[],
+  at: Date,
+) => Promise<ReadonlyMap<CommittedDay, number>>;
+
+/** @throws BrandReportsError `config` if all of the days were first read later */
+export async function daysAtInstant(
+  days: readonly DayOfLedger[],
+  at: Date,
+  placesBy: PlacesBy,
+): Promise<PastDays> {
+  const then = at.toISOString();
+  const past: PastDays = { then, days: [], unknown: [], notes: erasedNow(days) };
+  const changed: CommittedDay[] = [];
+  const later: string[] = [];
+  for (const { entry, ...day } of days) {
+    const { committed, firstCommittedAt } = entry;
+    if (!committed) continue;
+    const { by = '9999', anewBy = '', lastBy = '', place = 0 } = committed.history ?? {};
+    const own = { ...day, committed };
+    const isOpen = by > then;
+    if (isOpen && firstCommittedAt !== undefined && firstCommittedAt > then) later.push(firstCommittedAt);
+    else if (isOpen) past.unknown.push({ ...day, entry, why: 'open' });
+    else if (anewBy > then) past.unknown.push({ ...day, entry, why: 'anew' });
+    else if (lastBy > then) changed.push(own);
+    else past.days.push({ ...own, place });
+  }
+  if (later.length > 0 && later.length === days.filter(({ entry }) => entry.committed).length)
+    throw beforeFirst(then, later);
+  for (const [day, place] of await placesBy(changed, at)) past.days.push({ ...day, place });
+  if (later.length > 0)
+    past.notes.push(`${counted(later.length, 'day')} without rows, because they were first read later`);
+  return past;
+}
+
+function beforeFirst(then: string, later: readonly string[]) {
+  const [first] = [...later].sort();
+  return configError(
+    'before_first_version',
+    `The lake had no version of these tables at ${then}: the first one is of ${first}. Choose that instant or a later one: --as-of ${first}`,
+  );
+}
+
+/** The days that the closes of brands name, each at the place in the last close that names it. @param closes by month */
+export function daysAtCloses(closes: readonly Close[], days: readonly DayOfLedger[]): PastDays {
+  const past: PastDays = {
+    then: `the close of ${closes.at(-1)?.month}`,
+    days: [],
+    unknown: [],
+    notes: erasedFromCloses(closes),
+  };
+  const named = Map.groupBy(closes, ({ brand }) => brand);
+  const byBrand = new Map([...named].map(([brand, own]) => [brand, closedDays(own).days]));
+  for (const { entry, ...day } of days) {
+    const { committed } = entry;
+    const place = byBrand.get(day.brand)?.get(dayId({ report: day.report.name, day: day.day }))?.place;
+    if (place === undefined) continue;
+    const { place: last = -1, anewPlace = 0 } = committed?.history ?? {};
+    if (!committed || place > last) past.unknown.push({ ...day, entry, why: 'lost' });
+    else if (place < anewPlace) past.unknown.push({ ...day, entry, why: 'anew' });
+    else past.days.push({ ...day, committed, place });
+  }
+  return past;
+}
+
+/** @returns the closes of the month, and those before it of the same brands. @throws BrandReportsError `config` if it has none */
+export function closesUpTo(closes: readonly Close[], month: string): Close[] {
+  const closed = closes.filter((close) => close.month === month).map(({ brand }) => brand);
+  if (closed.length > 0)
+    return closes.filter((close) => close.month <= month && closed.includes(close.brand));
+  const months = [...new Set(closes.map((close) => close.month))].sort().join(', ') || 'none';
+  throw configError(
+    'not_closed',
+    `${month} is not closed. Closed months: ${months}. To close it: ${printedCommand('close', [month])}`,
+  );
+}
+
+const WHY: Record<UnknownDay['why'], string> = {
+  open: 'were open, and the lake keeps what a day was since it was first read whole',
+  anew: 'have a history that began anew later',
+  lost: 'have lost their history',
+};
+
+/**
+ * @param read the days that the SQL may read
+ * @param atMs the instant; missing: the close of a month
+ * @throws BrandReportsError `config` if the records of one of these days are not known
+ */
+export function refuseUnknown(
+  { then, unknown }: PastDays,
+  read: readonly DayOfLedger[],
+  atMs: number | undefined,
+): void {
+  const refused = unknown.filter(({ entry }) => read.some((day) => day.entry === entry));
+  const [first] = refused.map(({ day }) => day).sort();
+  if (first === undefined) return;
+  const whys = [...Map.groupBy(refused, ({ why }) => why)].map(
+    ([why, days]) => `${listed(days.map(nameOf))} ${WHY[why]}`,
+  );
+  const known = atMs === undefined ? undefined : knownAt(read, atMs);
+  const instant =
+    known === undefined ? '' : `, or choose an instant at which all of them are known: --as-of ${known}`;
+  throw configError(
+    'not_known_then',
+    `As of ${then}, the records of some days are not known: ${whys.join('; ')}. Leave these days out by a condition such as dt < '${first}'${instant}.`,
+  );
+}
+
+function nameOf({ brand, report, day }: DayOfLedger): string {
+  return `${brand} ${report.table} ${day}`;
+}
+
+/** The next instant at which each day is known or was not read yet; if there is none, the last one before. */
+function knownAt(days: readonly DayOfLedger[], atMs: number): string | undefined {
+  const spans = days.flatMap(({ entry: { committed, firstCommittedAt = '0000' } }) => {
+    const { by = '9999', anewBy = '' } = committed?.history ?? {};
+    const from = firstCommittedAt < by ? firstCommittedAt : by;
+    const to = by > anewBy ? by : anewBy;
+    return committed && from < to ? [{ fromMs: Date.parse(from), toMs: Date.parse(to) }] : [];
+  });
+  let nextMs = atMs;
+  for (const { fromMs, toMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs))
+    if (fromMs <= nextMs && nextMs < toMs) nextMs = toMs;
+  if (nextMs <= Date.now()) return new Date(nextMs).toISOString();
+  let lastMs = atMs;
+  for (const { fromMs, toMs } of spans.toSorted((a, b) => b.toMs - a.toMs))
+    if (fromMs <= lastMs && lastMs < toMs) lastMs = fromMs - 1;
+  const isKnown = days.some(({ entry }) => Date.parse(entry.committed?.history?.by ?? '') <= lastMs);
+  return isKnown ? new Date(lastMs).toISOString() : undefined;
+}
+
+/** A line for each close that has lost days by an erasure: their rows are gone. */
+function erasedFromCloses(closes: readonly Close[]): string[] {
+  return closes.flatMap(({ brand, month, closedAt, erased }) =>
+    erased.length === 0
+      ? []
+      : [
+          `days of ${brand} were erased after ${month} was closed at ${closedAt}, so their rows are missing: ${erasedText(erased)}`,
+        ],
+  );
+}
+
+/** A line for each brand that has lost days by an erasure. */
+function erasedNow(all: readonly DayOfLedger[]): string[] {
+  const days = all.filter(({ entry }) => entry.erasedAt !== undefined);
+  return [...Map.groupBy(days, ({ brand }) => brand)].map(([brand, own]) => {
+    const named = own.map(({ report, day }) => ({ report: report.name, day }));
+    return `days of ${brand} were erased, so their earlier rows are missing: ${erasedText(named)}`;
+  });
+}
+
+function erasedText(days: readonly { report: string; day: string }[]): string {
+  return exceptionsText(days.map(({ report, day }) => ({ report, day, why: 'erased' })));
+}

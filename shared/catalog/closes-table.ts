@@ -1,0 +1,79 @@
+/*
+ * Writes `closes`: for each closed month the days whose place, or whose part in the commission of their month, differs from
+ * the closes before. So SQL finds the place of a day at a close in the latest row of the day up to that close.
+ */
+import type { BrandReport } from '../context/context.ts';
+import { monthOf } from '../days.ts';
+import { type Close, closedDays } from '../lake/documents/close.ts';
+import { columnsOf } from '../lake/documents/described-columns.ts';
+import { CLOSES_TABLE, MONTH_PARTITION_KEYS, monthPartition } from '../lake/paths.ts';
+import type { Row } from '../lake/table/columns.ts';
+import type { TableShape } from '../ports.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
+import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
+
+export const closesTable: TableShape = {
+  name: CLOSES_TABLE,
+  description:
+    'What each close has of a day, if it differs from the closes before; month is the closed month, and dt may be of an earlier one',
+  partitionKeys: MONTH_PARTITION_KEYS,
+  columns: columnsOf([
+    ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
+    [
+      'place',
+      'bigint',
+      'How many changes of the day the close contains; NULL: the day was erased since, and is in no comparison',
+    ],
+    ['counts', 'boolean', 'Whether the commission of this report counts in the month of the day'],
+    ['closed_at', 'timestamp', 'When the month was closed, in UTC'],
+  ]),
+};
+
+/** The rows of one close and report, with the columns of `closesTable`. @param closes all closes of the brand, by month */
+export function closesRows(
+  closes: readonly Close[],
+  { name, table }: Pick<ReportDefinition, 'name' | 'table'>,
+  month: string,
+): Row[] {
+  const at = closes.findIndex((close) => close.month === month);
+  const closedAt = closes[at]?.closedAt;
+  if (closedAt === undefined) return [];
+  const [before, now] = [closedDays(closes.slice(0, at)), closedDays(closes.slice(0, at + 1))];
+  const countsIn = ({ sources }: typeof now, day: string) => sources[monthOf(day)] === table;
+  return [...now.days].flatMap(([id, { report, day, place }]): Row[] => {
+    if (report !== name) return [];
+    const counts = place !== undefined && countsIn(now, day);
+    const known = before.days.get(id);
+    const wasCounted = known?.place !== undefined && countsIn(before, day);
+    if (known && known.place === place && counts === wasCounted) return [];
+    return [
+      {
+        dt: day,
+        place: place === undefined ? null : BigInt(place),
+        counts,
+        closed_at: new Date(closedAt),
+      },
+    ];
+  });
+}
+
+/**
+ * Writes the table for these months, and removes the rows of months that are no longer closed.
+ * @param closes all closes of the brand, by month
+ * @param months missing: all
+ */
+export async function writeCloses(
+  ctx: BrandReport,
+  closes: readonly Close[],
+  months?: readonly string[],
+): Promise<void> {
+  const leading = monthPartition(ctx.brand, ctx.report.name);
+  const published =
+    months ??
+    [...((await ctx.lake.catalog?.snapshotsByPartition(CLOSES_TABLE, leading)) ?? new Map()).keys()].flatMap(
+      (path) => /month=([^/]+)/.exec(path)?.[1] ?? [],
+    );
+  const wanted = months ?? [...new Set([...published, ...closes.map(({ month }) => month)])];
+  const contentOf = async (month: string) => contentOfRows(closesRows(closes, ctx.report, month));
+  await writeLedgerTable(ctx, { shape: closesTable, contentOf }, wanted, false);
+}

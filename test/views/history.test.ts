@@ -1,0 +1,103 @@
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runs } from '../fixtures/property-runs.ts';
+import { COLUMNS, DAYS, HOUR, type Life, NOW, ROLES, lifeOf, storedRows, timeOf } from './life.ts';
+import { createViews, insert } from './lake-views.ts';
+import * as oracle from './oracle.ts';
+
+const LIVES = Array.from({ length: runs(8).numRuns }, (_, seed) => seed);
+
+let connection: DuckDBConnection;
+beforeAll(async () => {
+  connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
+  const keys = ['transid', 'transid,line', 'note|transid', 'publisher.id,transid'];
+  await createViews(connection, new Map([['orders', { columns: COLUMNS, keys }]]), {
+    roles: new Map([['orders', { acme: ROLES }]]),
+    now: `TIMESTAMP '${timeOf(NOW)}'`,
+    only: ['payouts', 'order_states', 'changes'],
+  });
+});
+afterAll(() => connection.closeSync());
+
+async function rows(sql: string): Promise<Record<string, unknown>[]> {
+  return (await connection.runAndReadAll(sql)).getRowObjectsJson();
+}
+
+async function store(life: Life): Promise<void> {
+  const { current, before, coverage } = storedRows('acme', 'order_list', life);
+  for (const [table, own] of Object.entries({ orders: current, orders_before: before, coverage })) {
+    await connection.run(`DELETE FROM ${table}`);
+    await insert(connection, table, own);
+  }
+}
+
+const units = (amount: unknown) =>
+  typeof amount === 'bigint' ? `${amount < 0n ? '-' : ''}${digits(amount < 0n ? -amount : amount)}` : null;
+const digits = (amount: bigint) => `${amount / 10n ** 9n}.${String(amount % 10n ** 9n).padStart(9, '0')}`;
+
+/** Values as DuckDB returns them as JSON. */
+function asRows(expected: readonly Record<string, unknown>[]): Record<string, unknown>[] {
+  return expected.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        typeof value === 'bigint' ? units(value) : typeof value === 'number' && !name.startsWith('changed_after') ? String(value) : (value ?? null),
+      ]),
+    ),
+  );
+}
+
+const sorted = (all: readonly Record<string, unknown>[]) => all.map((row) => JSON.stringify(row, (_, value) => (value && typeof value === 'object' && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort()) : value))).sort();
+const withTimes = (all: readonly Record<string, unknown>[]) =>
+  all.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        typeof value === 'string' && /_(after|by)$/.test(name) ? value.padEnd(19).slice(0, 23).replace(/^(.{19})$/, '$1.000').padEnd(23, '0') : value,
+      ]),
+    ),
+  );
+
+describe.each(LIVES)('over what is stored of life %i', (seed) => {
+  const life = lifeOf(seed);
+  beforeAll(() => store(life));
+
+  it('order_states has what the readings had', async () => {
+    const columns = Object.keys(oracle.orderStates(life)[0] ?? { dt: '' });
+    const found = await rows(`SELECT ${columns.join(', ')} FROM order_states`);
+    expect(sorted(withTimes(found))).toEqual(sorted(asRows(oracle.orderStates(life))));
+  });
+
+  it('payouts has what counts now, and what was paid and no longer counts', async () => {
+    const expected = oracle.payouts(life);
+    const columns = Object.keys(expected[0] ?? { month: '' });
+    const found = await rows(`SELECT ${columns.join(', ')} FROM payouts`);
+    const rounded = (all: readonly Record<string, unknown>[]) =>
+      all.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === 'number' ? value.toPrecision(9) : value])));
+    expect(sorted(rounded(found))).toEqual(sorted(rounded(asRows(expected))));
+  });
+
+  it('the rows at an instant are those of the last reading up to then', async () => {
+    for (const share of [0.2, 0.5, 0.8, 1]) {
+      const at = Date.parse('2024-02-01T00:00:00Z') + Math.floor(share * (NOW - Date.parse('2024-02-01T00:00:00Z')) / HOUR) * HOUR;
+      const expected = DAYS.flatMap((dt) => (oracle.recordsAt(life, dt, at) ?? []).map((record) => ({ dt, ...record })));
+      const found = await rows(atSql(timeOf(at)));
+      expect(sorted(found)).toEqual(
+        sorted(asRows(expected.map(({ dt, key, state, publisher, counted }) => ({ dt, key, state, publisher_id: publisher, counted })))),
+      );
+    }
+  });
+});
+
+/** The one formula: an instant is a place of each day; then the first rows of each group after it. */
+function atSql(instant: string): string {
+  const values = 'dt, key, state, publisher_id, counted';
+  const later = `SELECT h.* FROM order_history h JOIN (
+      SELECT dt, COALESCE((SELECT max(_place) FROM orders_before b WHERE b.dt = c.dt AND _by <= TIMESTAMP '${instant}'), 0) AS at_place
+      FROM coverage c WHERE first_by <= TIMESTAMP '${instant}'
+    ) p ON p.dt = h.dt WHERE h.place > at_place`;
+  return `SELECT ${values} FROM (SELECT *, min(place) OVER (PARTITION BY dt, key) AS first_place FROM (${later})) WHERE key IS NOT NULL AND place = first_place AND what <> 'added'
+    UNION ALL SELECT ${values} FROM (
+      SELECT ${values} FROM (${later}) WHERE key IS NULL AND what IN ('now', 'removed')
+      EXCEPT ALL SELECT ${values} FROM (${later}) WHERE key IS NULL AND what = 'added')`;
+}
