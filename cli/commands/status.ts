@@ -77,8 +77,9 @@ export function addStatus(program: CliCommand): void {
       const ledgers = await readLedgers(store, reports, span, Date.now());
       const { notes } = settingsInUse(ledgers, settings, flags.settings);
       for (const { text } of notes) note(oneLine(`note: ${withRunnableCommands(text)}`));
-      for (const line of await movedLines(store, ledgers, settings, flags.brand))
-        note(oneLine(`note: ${line}`));
+      // A page reads the ledgers of its own months alone.
+      const moved = flags.html === undefined ? await movedLines(store, ledgers, settings, flags.brand) : [];
+      for (const line of moved) note(oneLine(`note: ${line}`));
       const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined)
