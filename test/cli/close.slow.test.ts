@@ -282,7 +282,7 @@ describe('the command line', () => {
       ],
     });
     const csv = await run('statement', '--month', '2026-01', '--publisher', 'B', '--format', 'csv');
-    expect(csv.stdout.split('\r\n').slice(1, -1)).toEqual([expect.stringContaining(',o2,')]);
+    expect(csv.stdout.split(/\r?\n/).slice(1, -1)).toEqual([expect.stringContaining(',o2,')]);
     const json: unknown = JSON.parse(
       (await run('statement', '--month', '2026-01', '--format', 'json')).stdout,
     );
@@ -293,7 +293,7 @@ describe('the command line', () => {
     expect((await run('statement', '--month', '2026-01', '--output', page)).code).toBe(0);
     expect(await readFile(page, 'utf8')).toContain('<td class="order_id">o2</td>');
     expect((await run('query', '--format', 'csv', 'SELECT dt, place, counts FROM closes')).stdout).toBe(
-      `dt,place,counts\r\n${JAN31},0,true\r\n`,
+      `dt,place,counts\n${JAN31},0,true\n`,
     );
     expect(await run('statement', '--month', '2025-12')).toMatchObject({ code: 2 });
     expect((await run('close', '2026-01', '--remove')).code).toBe(0);
