@@ -326,7 +326,7 @@ function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {
       ? [
           missing.length > 0
             ? `days missing: ${exceptionsText(missing)}`
-            : `not complete: the month ends at ${instantText(new Date(endMs).toISOString())}`,
+            : `not complete${endMs <= Date.parse(closedAt) ? '' : `: the month ends at ${instantText(new Date(endMs).toISOString())}`}`,
         ]
       : [`complete as of ${instantText(completeAsOf)}`]),
     `from ${source}${source === 'orders' ? ', because the brand has no transactions of the whole month' : ''}`,

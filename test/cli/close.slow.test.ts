@@ -287,7 +287,9 @@ describe('the command line', () => {
       (await run('statement', '--month', '2026-01', '--format', 'json')).stdout,
     );
     expect(json).toMatchObject({
-      statements: [{ completeAsOf: null, publishers: [{ totals: [{}, { counted: '10' }] }, {}] }],
+      statements: [
+        { completeAsOf: expect.any(String), publishers: [{ totals: [{}, { counted: '10.000000000' }] }, {}] },
+      ],
     });
     const page = join(temporary.path, 'statement.html');
     expect((await run('statement', '--month', '2026-01', '--output', page)).code).toBe(0);
