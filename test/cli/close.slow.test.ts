@@ -109,7 +109,13 @@ async function statement(month: string, settings = lake.settings()) {
 }
 
 async function ask(sql: string): Promise<unknown[][]> {
-  const of = { store: await onDisk(), reports, settings: lake.settings(), nowMs: lake.nowMs, onGap: () => {} };
+  const of = {
+    store: await onDisk(),
+    reports,
+    settings: lake.settings(),
+    nowMs: lake.nowMs,
+    onGap: () => {},
+  };
   const connection = await createSqlConnection(of, sql);
   const found = await connection.runAndReadAll(sql);
   connection.closeSync();
@@ -192,7 +198,11 @@ describe('a statement', () => {
   });
 
   it('stays as it was after a change of settings, whose rest is in the next one', async () => {
-    const other = { reports: { order_list: { fields: { commission: 'fee' }, refresh: [{ untilAgeDays: 300, every: '300 days' }] } } };
+    const other = {
+      reports: {
+        order_list: { fields: { commission: 'fee' }, refresh: [{ untilAgeDays: 300, every: '300 days' }] },
+      },
+    };
     template = { ...template, fee: '3.00' };
     orders(JAN31, ['o1', '10']);
     orders(FEB1, ['o2', '20']);
@@ -206,7 +216,9 @@ describe('a statement', () => {
       `record ${FEB1} o2 A 3`,
       'rest by a change of settings A -7',
     ]);
-    const totals = (await readCloses(lake.store)).map((each) => each.totals.map(({ counted, statement: own }) => [counted, own]));
+    const totals = (await readCloses(lake.store)).map((each) =>
+      each.totals.map(({ counted, statement: own }) => [counted, own]),
+    );
     expect(totals).toEqual([[['10.000000000', '10.000000000']], [['6.000000000', '-4.000000000']]]);
   });
 
@@ -219,13 +231,22 @@ describe('a statement', () => {
     const stored = new StoredSettings(lake.access());
     const options = {
       ...lake.access(),
-      ...{ settings: lake.settings(), brand: BRAND, only: ['order_list'], from: JAN31, to: JAN31, plans: false },
+      ...{
+        settings: lake.settings(),
+        brand: BRAND,
+        only: ['order_list'],
+        from: JAN31,
+        to: JAN31,
+        plans: false,
+      },
       erasedSums: erasedSums(store, async ({ settings = '' }) => stored.version(BRAND, settings)),
     };
     expect((await erase(options)).status).toBe('complete');
     expect(await sinceClose()).toEqual([]);
     const [closed] = await readCloses(lake.store);
-    expect(closed?.erased).toMatchObject([{ day: JAN31, totals: [{ publisher_id: 'A', counted: '10.000000000' }] }]);
+    expect(closed?.erased).toMatchObject([
+      { day: JAN31, totals: [{ publisher_id: 'A', counted: '10.000000000' }] },
+    ]);
     expect((await statement('2026-01')).entries).toEqual([
       `record ${JAN30} o2 A 4`,
       'rest days that were erased since A 10',
@@ -270,7 +291,11 @@ describe('close', () => {
               ? {
                   ...value,
                   committed: { ...value.committed, rows: 2 },
-                  disregarded: { at: '2026-02-05T00:00:00.000Z', rows: rows === 0 ? 0 : 1, queryFingerprint: 'f' },
+                  disregarded: {
+                    at: '2026-02-05T00:00:00.000Z',
+                    rows: rows === 0 ? 0 : 1,
+                    queryFingerprint: 'f',
+                  },
                 }
               : value,
           ),
@@ -318,7 +343,9 @@ describe('close', () => {
       ['ann', 'bob'].map(async (by) => closeMonth(await closing('2026-01', { by, sums }))),
     );
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect(both.find((each) => each.status === 'rejected')).toMatchObject({ reason: { code: 'already_closed' } });
+    expect(both.find((each) => each.status === 'rejected')).toMatchObject({
+      reason: { code: 'already_closed' },
+    });
     expect(lake.store.objects.has(closeKey(BRAND, '2026-01'))).toBe(true);
   });
 
