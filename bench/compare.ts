@@ -45,7 +45,10 @@ const full = {
     { brands: 50, days: 4, pagesPerDay: 100, latencyMs: 20 },
     { brands: 100, days: 4, pagesPerDay: 50, latencyMs: 20 },
   ],
-  restated: { records: 100_000, rounds: 5 },
+  restated: [
+    { records: 100_000, oneIn: 100, rounds: 5 },
+    { records: 500_000, oneIn: 1, rounds: 1 },
+  ],
   right: { pages: 210 },
   iceberg: { brands: 5, days: 1_096 },
   synth: { brands: [1, 60, 300], rounds: 3 },
@@ -57,7 +60,7 @@ const small: typeof full = {
   check: { rounds: 1 },
   growth: { days: 20, recordsPerDay: 5, rounds: 1 },
   brands: [{ brands: 5, days: 4, pagesPerDay: 2, latencyMs: 20 }],
-  restated: { records: 10_000, rounds: 1 },
+  restated: [{ records: 10_000, oneIn: 100, rounds: 1 }],
   right: { pages: 10 },
   iceberg: { brands: 2, days: 62 },
   synth: { brands: [1, 5], rounds: 1 },
@@ -93,7 +96,9 @@ const sections: Record<string, () => Promise<void>> = {
   check: () => printCheck(rounds ?? plan.check.rounds),
   growth: () => printGrowth({ ...plan.growth, rounds: rounds ?? plan.growth.rounds }),
   brands: () => printManyBrands(plan.brands),
-  restated: () => printRestated({ ...plan.restated, rounds: rounds ?? plan.restated.rounds }),
+  restated: async () => {
+    for (const each of plan.restated) await printRestated({ ...each, rounds: rounds ?? each.rounds });
+  },
   // Each peer waits for a timeout, for which a small run has no time.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
   iceberg: () => printIceberg(plan.iceberg),

@@ -4,6 +4,7 @@
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
+import { readSettingsVersion } from '../shared/lake/documents/brand-settings.ts';
 import {
   type Close,
   type CloseTotal,
@@ -15,6 +16,7 @@ import {
 } from '../shared/lake/documents/close.ts';
 import type { ErasedSums, MonthDraft, CloseSums } from '../shared/operations/close-month.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { orders } from '../shared/reports/orders.ts';
 import { transactions } from '../shared/reports/transactions.ts';
 import {
@@ -252,14 +254,12 @@ function textOrNull(value: unknown): string | null {
 }
 
 /** Adds up what days are at each close, to be kept when the days are erased. */
-export function erasedSums(
-  store: ObjectStore,
-  settingsOf: (close: Close) => Promise<LakeBrandSettings | undefined>,
-): ErasedSums {
+export function erasedSums(store: ObjectStore, reports: ReportRegistry): ErasedSums {
   return async (closes, days) => {
-    const close = closes.at(-1);
-    const settings = close && (await settingsOf(close));
-    const connection = await openHistories(store, close && settings ? { [close.brand]: settings } : {});
+    const { brand = '', settings: hash } = closes.at(-1) ?? {};
+    const settings =
+      hash === undefined ? {} : { [brand]: await readSettingsVersion(store, brand, hash, reports) };
+    const connection = await openHistories(store, settings);
     try {
       return await erasedTotalsOf(connection, closes, days);
     } finally {

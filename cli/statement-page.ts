@@ -32,6 +32,7 @@ const MONEY = ['amount', 'commission', 'counted'];
 const TOTALS = ['currency', 'entry', 'state_or_month', 'records', ...MONEY, 'unknown_amounts'];
 const RECORD = ['day', 'order_id', 'product', 'kind'];
 const RECORDS = [...RECORD, 'state', ...MONEY, 'currency'];
+const REST = ['reason', 'counted', 'currency'];
 const CARRIED = [...RECORD, 'state_then', 'counted_then', 'state', 'counted_now', 'counted', 'currency'];
 
 /** The page in pieces, a publisher at a time. */
@@ -69,8 +70,9 @@ function section(
   return html`<section>
 <h1>${title}</h1>
 ${notes.map((note) => html`<p>${note}</p>\n`)}${table('Totals', TOTALS, totals, '')}
-${table('Changes of months that were closed before', CARRIED, of('carried'), title)}
-${table('Orders and bonuses', RECORDS, of('record'), title)}</section>
+${table('Orders and bonuses', RECORDS, of('record'), title)}
+${table('Changes of earlier months', CARRIED, of('carried'), title)}
+${table('What was shown before and counts differently now', REST, of('rest'), title)}</section>
 `.markup;
 }
 

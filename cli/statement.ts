@@ -7,7 +7,11 @@ import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { endOfDay } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, closedDays, lackingDays } from '../shared/lake/documents/close.ts';
-import { type SettingsNote, StoredSettings, settingsInUse } from '../shared/lake/documents/brand-settings.ts';
+import {
+  type SettingsNote,
+  readSettingsVersion,
+  settingsInUse,
+} from '../shared/lake/documents/brand-settings.ts';
 import { readLedgers } from '../shared/lake/documents/read.ts';
 import {
   type DraftOptions,
@@ -112,12 +116,12 @@ export async function readStatements(
   drafts.forEach(refuseWithoutOwnClose);
   const ledgers = await readLedgers(lake.store, reports, {}, Date.now());
   const inUse = settingsInUse(ledgers, settings, settingsFile);
-  const stored = new StoredSettings({ ...options, reports: allReports });
   const shown: Record<string, LakeBrandSettings> = {};
   for (const draft of drafts) {
     const { brand } = draft.close;
     const { settings: ofClose } = closeOf(draft) ?? {};
-    const used = (ofClose && (await stored.version(brand, ofClose))) ?? inUse.settings?.brands[brand];
+    const kept = ofClose && (await readSettingsVersion(lake.store, brand, ofClose, allReports));
+    const used = kept ?? inUse.settings?.brands[brand];
     if (used) shown[brand] = used;
   }
   const connection = await openHistories(lake.store, shown);

@@ -1,8 +1,6 @@
 import { configError } from '../../shared/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
 import { KINDS } from '../../shared/operations/erased-objects.ts';
-import { StoredSettings } from '../../shared/lake/documents/brand-settings.ts';
-import type { Close } from '../../shared/lake/documents/close.ts';
 import { erasedSums } from '../close-sums.ts';
 import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -55,11 +53,15 @@ async function eraseOptions(names: readonly string[], flags: EraseFlags): Promis
   const only = names.length > 0 ? names.map((name) => reportNamed(name).name) : undefined;
   checkOrder(from, to);
   const access = await writableLake(flags);
-  const stored = new StoredSettings(access);
-  const settingsOf = async ({ brand: of, settings }: Close) =>
-    settings === undefined ? undefined : await stored.version(of, settings);
-  const sums = erasedSums(access.lake.store, settingsOf);
-  return { ...access, brand, only, from, to, plans: plan, erasedSums: sums };
+  return {
+    ...access,
+    brand,
+    only,
+    from,
+    to,
+    plans: plan,
+    erasedSums: erasedSums(access.lake.store, access.reports),
+  };
 }
 
 /** @throws BrandReportsError `config` if nobody has confirmed it */

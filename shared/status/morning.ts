@@ -6,6 +6,7 @@
 import { DAY_MS, addDays, monthOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { type Finding, changesSql } from '../findings/index.ts';
+import { type Close, closedDays, dayId } from '../lake/documents/close.ts';
 import { whenToSet } from '../lake/documents/role-gaps.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
@@ -131,25 +132,49 @@ function changedDays({ name, tables, nowMs }: PageBrand): Html {
 ${pageTable(`Changes of ${name}`, ['report', 'days', 'added', 'removed', 'altered'], rows)}${sqlBlock('all changes of these days', sql)}`;
 }
 
-/** Days that changed after the close. A day that was not closed at that time has no `changes`; it counts among the days not whole. */
-function closedMonths({ name, tables, closes, at }: PageBrand): Html | string {
-  const rows = closes.map(({ month, closedAt, exceptions, erased = [] }) => {
-    const changed = tables.flatMap(({ table, days }) => {
-      const since = days.filter(
-        ({ dt, changes }) => monthOf(dt) === month && (changes?.last.at ?? '') > closedAt,
-      );
-      return since.length === 0 ? [] : [`${table}: ${since.length}`];
-    });
-    const lost = erased.filter(({ day }) => monthOf(day) === month).length;
-    const since = [...changed, ...(lost > 0 ? [`erased: ${lost}`] : [])].join(', ') || 'none';
-    return [month, at(closedAt), exactNumber(exceptions.length), since];
+/** What changed since the latest close. Changes since an earlier close are in the statement of the next one. */
+function closedMonths(brand: PageBrand): Html | string {
+  const { name, closes, settings, at } = brand;
+  const [latest] = closes;
+  if (!latest) return '';
+  const changed = changedSince(brand, latest);
+  const rows = closes.map((close) => {
+    const { month, closedAt, by, exceptions, erased } = close;
+    const isOther = close.settings !== undefined && settings !== undefined && close.settings !== settings;
+    const since = [
+      ...(close === latest ? changed : []),
+      ...(erased.length > 0 ? [`erased: ${erased.length}`] : []),
+    ].join(', ');
+    return [
+      ...[month, at(closedAt), by, exactNumber(exceptions.length), since || (close === latest ? 'none' : '')],
+      isOther ? `${close.settings?.slice(0, 8)}, other than today's` : (close.settings?.slice(0, 8) ?? ''),
+    ];
   });
-  if (rows.length === 0) return '';
-  const months = closes.map(({ month }) => `'${month}'`).join(', ');
-  const sql = `SELECT * FROM since_close\nWHERE brand = '${name}' AND close IN (${months})\nORDER BY close, report, currency, publisher_id`;
-  const heads = ['month', 'closed', 'days not whole then', 'days changed since'];
+  const sql = `SELECT * FROM since_close\nWHERE brand = '${name}'\nORDER BY month, currency, publisher_id`;
+  const heads = ['month', 'closed', 'by', 'days not whole then', 'days changed since', 'settings'];
+  const others = closes.filter((close) => close.settings !== undefined && close.settings !== settings);
+  const hint =
+    others.length > 0 && settings !== undefined
+      ? html`<div class="hint">To see what other settings have changed: ${copyable(`npx brand-reports status --brand ${name}`)}</div>`
+      : '';
   return html`<h3>Closed months</h3>
-${pageTable(`Closed months of ${name}`, heads, rows)}${sqlBlock('what changed since, and what to book', sql)}`;
+${pageTable(`Closed months of ${name}`, heads, rows)}${hint}${sqlBlock('what to book, by publisher and currency', sql)}`;
+}
+
+/** `orders: 2`: the days up to the end of the month that have another place now, or that no close has named. */
+function changedSince({ tables, closes }: PageBrand, latest: Close): string[] {
+  const { days: named } = closedDays(closes.toReversed());
+  const first = closes.at(-1)?.month ?? latest.month;
+  return tables.flatMap(({ table, report, days }) => {
+    const since = days.filter(({ dt, changes, committedState }) => {
+      const closed = named.get(dayId({ report, day: dt }));
+      if (monthOf(dt) > latest.month || committedState === null) return false;
+      return closed
+        ? closed.place !== undefined && closed.place !== (changes?.times ?? 0)
+        : monthOf(dt) >= first;
+    });
+    return since.length === 0 ? [] : [`${table}: ${since.length}`];
+  });
 }
 
 /** At most so many days of a finding are listed; `coverage` has all. */

@@ -1,6 +1,6 @@
 import { dayOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
-import type { SettingsNote } from '../lake/documents/brand-settings.ts';
+import { type SettingsNote, hashOfSettings } from '../lake/documents/brand-settings.ts';
 import type { Close } from '../lake/documents/close.ts';
 import type { Settings } from '../settings/settings.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
@@ -26,6 +26,8 @@ export interface PageBrand {
   today: string;
   nowMs: number;
   tables: readonly TableStatus[];
+  /** The hash of its settings. */
+  settings: string | undefined;
   /** The newest first. */
   closes: readonly Close[];
   problems: readonly Problem[];
@@ -58,7 +60,11 @@ export function pageBrand(
   const own = closes.filter(({ brand }) => brand === name).toReversed();
   const noted = notes.flatMap(({ brand, text }) => (brand === name ? [text] : []));
   const problems = problemsOf(tables, today);
-  return { name, zone, today, nowMs, tables, closes: own, problems, notes: noted, isScheduled, at, due };
+  const given = settings.brands[name];
+  return {
+    ...{ name, zone, today, nowMs, tables, closes: own, problems, notes: noted, isScheduled, at, due },
+    settings: given && hashOfSettings(given),
+  };
 }
 
 const MAX_RANGES = 8;

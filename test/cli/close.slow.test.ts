@@ -8,7 +8,6 @@ import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { readStatements } from '../../cli/statement.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { DAY_MS } from '../../shared/days.ts';
-import { StoredSettings } from '../../shared/lake/documents/brand-settings.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
 import { closeKey } from '../../shared/lake/paths.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
@@ -228,7 +227,6 @@ describe('a statement', () => {
     await sync(JAN30, FEB1, { brandSettings: { startDate: JAN30 } });
     await close('2026-01');
     const store = await onDisk();
-    const stored = new StoredSettings(lake.access());
     const options = {
       ...lake.access(),
       ...{
@@ -239,7 +237,7 @@ describe('a statement', () => {
         to: JAN31,
         plans: false,
       },
-      erasedSums: erasedSums(store, async ({ settings = '' }) => stored.version(BRAND, settings)),
+      erasedSums: erasedSums(store, reports),
     };
     expect((await erase(options)).status).toBe('complete');
     expect(await sinceClose()).toEqual([]);

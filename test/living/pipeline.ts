@@ -16,6 +16,7 @@ import { type LakeKind, type SimulatedLake, openSimulatedLake } from '../simulat
 import type { Random } from '../simulation/random.ts';
 import type { Account } from '../strict-service/refuse.ts';
 import { type Reading, notingReadings } from './books.ts';
+import { WITHOUT_SUMS } from '../fakes/without-sums.ts';
 
 /** The time of the service, the machine and the lake. */
 export interface LifeTime {
@@ -82,7 +83,7 @@ export async function createPipeline(options: {
     readings,
     async close(month) {
       await closeMonth({
-        ...{ lake, settings, reports, month, anyway: true, clock: clock(), newId },
+        ...{ lake, settings, reports, month, anyway: true, clock: clock(), newId, ...WITHOUT_SUMS },
         ...{ log: (event) => log.push(event), random: () => random.next() },
       });
     },

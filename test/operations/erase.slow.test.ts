@@ -36,6 +36,7 @@ import {
 } from '../sync/lake-contents.ts';
 import { BRAND, NO_TIME, REPORTS, type SampleLake, ZONE, blindRegistry } from '../sync/sample-lake.ts';
 import { sharedLakes } from '../sync/shared-lakes.ts';
+import { WITHOUT_SUMS } from '../fakes/without-sums.ts';
 
 const FIRST = '2026-02-26';
 const TODAY = '2026-03-04';
@@ -72,6 +73,7 @@ const optionsOf = (lake: SampleLake, of: Partial<EraseOptions> = {}, kept?: Kept
   settings: lake.settings(),
   brand: BRAND,
   plans: false,
+  erasedSums: WITHOUT_SUMS.erasedSums,
   ...of,
 });
 
@@ -103,7 +105,7 @@ async function filledLake(names: readonly string[] = REPORTS): Promise<Filled> {
   await sync(lake, { scope: { reports: names } }, kept);
   lake.nowMs += HOUR_MS;
   const closing = { ...lake.access(), lake: lakeOf(lake, kept), settings: lake.settings(), month: MONTH };
-  await closeMonth({ ...closing, anyway: true });
+  await closeMonth({ ...closing, ...WITHOUT_SUMS, anyway: true });
   for (const report of PAGED) for (const day of DAYS) alter(lake, report, day, { again: 1 }, 1);
   const scope = { reports: names, from: FIRST, to: TODAY };
   await sync(lake, { scope }, kept);

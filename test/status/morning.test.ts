@@ -78,33 +78,40 @@ describe('the runs', () => {
 });
 
 describe('closed months', () => {
-  const close = (month: string, brand = 'acme'): Close => ({
-    ...{ version: 1, brand, month, closedAt: '2026-11-03T12:00:00.000Z', days: [], carried: [] },
-    ...{
-      exceptions: [{ report: 'order_list', day: `${month}-31`, why: 'missing' }],
-      tables: {},
-      recentWrites: [],
-    },
+  const close = (month: string, own: Partial<Close> = {}): Close => ({
+    ...{ version: 1, brand: 'acme', month, closedAt: '2026-11-03T12:00:00.000Z', by: 'ann', sources: {} },
+    ...{ totals: [], days: [], exceptions: [], roles: [], unreadable: [], erased: [], recentWrites: [] },
+    ...own,
   });
-  const changedOn = (dt: string, at: string) => ({
+  const named = (day: string, place: number) => ({ report: 'order_list', day, place, snapshot: 's' });
+  const dayAt = (dt: string, place: number) => ({
     ...statusDay(dt, 'settled'),
-    changes: { times: 1, last: { at, rowsBefore: 5 } },
+    changes: { times: place, last: { at: '2026-11-04T00:00:00.000Z', rowsBefore: 5 } },
   });
 
-  it('are listed with the days that changed after their close, and SQL for the amounts to book', () => {
+  it('are listed with the days that changed since the latest close, and SQL for the amounts to book', () => {
     const days = [
-      changedOn('2026-08-31', '2026-11-04T00:00:00.000Z'),
-      changedOn('2026-10-01', '2026-11-03T11:59:59.000Z'),
-      changedOn('2026-10-02', '2026-11-03T12:00:01.000Z'),
-      changedOn('2026-10-31', '2026-11-20T00:00:00.000Z'),
+      // Before the first close: its records count as paid.
+      dayAt('2026-08-31', 3),
+      dayAt('2026-09-01', 2),
+      dayAt('2026-10-01', 1),
+      // No close had this day.
+      statusDay('2026-10-02', 'settled'),
+      dayAt('2026-11-01', 1),
     ];
-    const erased = ['2026-09-01', '2026-08-01'].map((day) => ({
-      ...{ report: 'order_list', day, rows: 3, erasedAt: '2026-11-05T00:00:00.000Z' },
-    }));
-    const closes = [{ ...close('2026-09'), erased }, close('2026-10'), close('2026-10', 'globex')];
+    const erased = [
+      { report: 'order_list', day: '2026-09-02', erasedAt: '2026-11-05T00:00:00.000Z', totals: [] },
+    ];
+    const closes = [
+      close('2026-09', { days: [named('2026-09-01', 1)], erased, settings: 'a'.repeat(64) }),
+      close('2026-10', { days: [named('2026-10-01', 1)] }),
+      close('2026-10', { brand: 'globex' }),
+    ];
     const text = part(page({ days }, './lake', closes), /^Closed months/);
-    expect(text).toContain('2026-10|2026-11-03 07:00|1|orders: 2| 2026-09|2026-11-03 07:00|1|erased: 1|');
-    expect(text).toContain("WHERE brand = 'acme' AND close IN ('2026-10', '2026-09') ORDER BY");
+    expect(text).toContain('2026-10|2026-11-03 07:00|ann|0|orders: 2|');
+    expect(text).toContain('2026-09|2026-11-03 07:00|ann|0|erased: 1|aaaaaaaa, other than today');
+    expect(text).toContain('npx brand-reports status --brand acme');
+    expect(text).toContain("WHERE brand = 'acme' ORDER BY");
   });
 
   it('are left out if no month is closed', () => {

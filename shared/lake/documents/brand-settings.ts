@@ -169,7 +169,7 @@ export class StoredSettings {
   async adopt(brand: string, given: LakeBrandSettings, adoption = COMMAND_LINE): Promise<string> {
     const { clock, reports, log } = this.#options;
     const settings = keptOf(given);
-    const own = hash('sha256', textOf(settings));
+    const own = hashOfSettings(given);
     // A run that began with older settings, before a deployment, must not bring them back when it ends.
     const isNewer = (ms: number) => this.#begunMs < ms && ms <= clock.wallMs();
     const stays = ({ current }: Stored) =>
@@ -196,19 +196,10 @@ export class StoredSettings {
 
   /** Stores a version of settings without adopting it, so that what a close has shown can be derived again. */
   async keep(brand: string, given: LakeBrandSettings): Promise<string> {
-    const text = textOf(keptOf(given));
-    const own = hash('sha256', text);
-    await this.#options.lake.store.put(brandSettingsKey(brand, own), Buffer.from(text), { ifAbsent: true });
+    const own = hashOfSettings(given);
+    const text = Buffer.from(textOf(keptOf(given)));
+    await this.#options.lake.store.put(brandSettingsKey(brand, own), text, { ifAbsent: true });
     return own;
-  }
-
-  /** The settings of a brand that have this hash; `undefined` if the lake has lost them. */
-  async version(brand: string, sha256: string): Promise<LakeBrandSettings | undefined> {
-    const key = brandSettingsKey(brand, sha256);
-    const stored = await this.#options.lake.store.get(key);
-    return (
-      stored && parseSettingsVersion(key, sha256, this.#options.reports)(parseJsonDocument(key, stored.body))
-    );
   }
 
   /** @throws BrandReportsError `config` if a run would leave settings of functions that give records another meaning */
@@ -252,6 +243,11 @@ async function brandsIn(store: ObjectStore): Promise<string[]> {
     parseBrandSettingsKey(each.key),
   );
   return found.flatMap((of) => (of && of.hash === undefined ? [of.brand] : []));
+}
+
+/** The hash of the settings as the lake keeps them. */
+export function hashOfSettings(given: LakeBrandSettings): string {
+  return hash('sha256', textOf(keptOf(given)));
 }
 
 function keptOf(brand: LakeBrandSettings): object {
@@ -334,7 +330,7 @@ export function usedSettings(
   const brands = new Map(lake.map((of) => [of.brand, of.inLake]));
   return [...brands].flatMap(([brand, { hash: known, since } = {}]) => {
     const own = given?.brands[brand];
-    const used = own ? hash('sha256', textOf(keptOf(own))) : known;
+    const used = own ? hashOfSettings(own) : known;
     if (used === undefined) return [];
     return [{ brand, hash: used.slice(0, 8), ...(used === known && since !== undefined && { since }) }];
   });
