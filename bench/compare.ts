@@ -15,6 +15,7 @@ import { printManyBrands } from './compare/brands.ts';
 import { printCheck } from './compare/check.ts';
 import { printWhoEndsRight } from './compare/ends-right.ts';
 import { printGrowth } from './compare/growth.ts';
+import { printHistory } from './compare/history.ts';
 import { printIceberg } from './compare/iceberg.ts';
 import { type Peers, findPeers } from './compare/peers.ts';
 import { printRestated } from './compare/restated.ts';
@@ -47,6 +48,7 @@ const full = {
   ],
   restated: { records: 100_000, rounds: 5 },
   right: { pages: 210 },
+  history: { months: 24, ordersPerMonth: 100_000, rounds: 3 },
   iceberg: { brands: 5, days: 1_096 },
   synth: { brands: [1, 60, 300], rounds: 3 },
 };
@@ -59,6 +61,7 @@ const small: typeof full = {
   brands: [{ brands: 5, days: 4, pagesPerDay: 2, latencyMs: 20 }],
   restated: { records: 10_000, rounds: 1 },
   right: { pages: 10 },
+  history: { months: 3, ordersPerMonth: 1_000, rounds: 1 },
   iceberg: { brands: 2, days: 62 },
   synth: { brands: [1, 5], rounds: 1 },
 };
@@ -96,6 +99,7 @@ const sections: Record<string, () => Promise<void>> = {
   restated: () => printRestated({ ...plan.restated, rounds: rounds ?? plan.restated.rounds }),
   // Each peer waits for a timeout, for which a small run has no time.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
+  history: () => printHistory({ ...plan.history, rounds: rounds ?? plan.history.rounds }),
   iceberg: () => printIceberg(plan.iceberg),
   synth: () => printSynth({ ...plan.synth, rounds: rounds ?? plan.synth.rounds }),
 };

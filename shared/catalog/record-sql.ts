@@ -20,7 +20,7 @@ const CHANGE = ['_key', '_what', '_place', '_cause', ...TIMES];
  * first key of the table, because the day has no key yet.
  * @param used the columns of the records
  */
-export function rowsSql(
+function rowsSql(
   { table, report }: OfReport,
   { columns, keys = [] }: Schema,
   used: readonly string[],
@@ -43,6 +43,23 @@ export function rowsSql(
     SELECT brand, dt, ${control.map((name) => `${current[name] ?? none(name)} AS ${name}`).join(', ')}${values} FROM ${table}${days}
     UNION ALL SELECT brand, dt, ${control.join(', ')}${values} FROM ${beforeTable(table)}
   )`;
+}
+
+/**
+ * SQL of the values that roles use, for each row of the table and, unless `isCurrent`, for each that a change replaced.
+ * @param values their names by SQL
+ */
+export function valuesSql(
+  of: OfReport,
+  schema: Schema,
+  values: ReadonlyMap<string, string>,
+  isCurrent: boolean,
+): string {
+  const all = [...values].map(([sql, name]) => `, ${sql} AS ${name}`).join('');
+  if (isCurrent) return `SELECT brand, dt${all} FROM ${of.table}`;
+  const texts = [...values.keys()].join(' ');
+  const used = schema.columns.map(({ name }) => name).filter((name) => texts.includes(`"${name}"`));
+  return `SELECT brand, dt, _key AS key, _place AS place, _what AS what, _after AS changed_after, _by AS changed_by, _cause AS cause${all} FROM ${rowsSql(of, schema, used)} AS rows_of_table`;
 }
 
 const VERSIONS = ['_version', '_previous'];
@@ -72,7 +89,7 @@ FROM (
     FROM (
       SELECT *, CASE WHEN _key IS NULL OR _what <> 'added' THEN '{' || ${RECORD_SQL} || '}' END AS record
       FROM (
-        SELECT ${control}, ${arraySql(names.map((name) => `'${name}'`))} AS names, ${arraySql(columns.map(textOfColumn))} AS cells
+        SELECT ${control}, split('${names.join(',')}', ',') AS names, ${arraySql(columns.map(textOfColumn))} AS cells
         FROM ${rows} AS rows_of_table
         LEFT JOIN (
           SELECT DISTINCT brand AS _brand_of, dt AS _dt_of, _key AS _key_of FROM ${beforeTable(table)} WHERE _key IS NOT NULL

@@ -51,7 +51,10 @@ export async function createViews(
     const defined = columns.map(({ name, type }) => `"${name}" ${typeSpec(type).duckdb}`);
     await connection.run(`CREATE OR REPLACE TABLE ${table} (${defined.join(', ')})`);
   }
-  for (const view of withReadViews(views, views.filter(({ name }) => only?.includes(name) ?? true))) {
+  for (const view of withReadViews(
+    views,
+    views.filter(({ name }) => only?.includes(name) ?? true),
+  )) {
     const sql = inDuckDb(viewOver(view, all, roles).sql).replaceAll(NOW_SQL, now);
     await connection.run(`CREATE OR REPLACE VIEW ${view.name} AS ${sql}`);
   }
@@ -60,8 +63,16 @@ export async function createViews(
 export type Cell = string | number | bigint | boolean | null | undefined;
 export type Row = Readonly<Record<string, Cell>>;
 
-export async function insert(connection: DuckDBConnection, table: string, rows: readonly Row[]): Promise<void> {
-  for (const [names, own] of Map.groupBy(rows, (row) => Object.keys(row).map((name) => `"${name}"`).join(', '))) {
+export async function insert(
+  connection: DuckDBConnection,
+  table: string,
+  rows: readonly Row[],
+): Promise<void> {
+  for (const [names, own] of Map.groupBy(rows, (row) =>
+    Object.keys(row)
+      .map((name) => `"${name}"`)
+      .join(', '),
+  )) {
     const values = own.map((row) => `(${Object.values(row).map(literal).join(', ')})`);
     await connection.run(`INSERT INTO ${table} (${names}) VALUES ${values.join(', ')}`);
   }
