@@ -78,7 +78,7 @@ export function changesSql({ table, report }: OfReport, schema: Schema): string 
   const group = 'PARTITION BY brand, dt, _key';
   return `SELECT brand, CAST('${report}' AS varchar) AS report, dt, _place AS place, _key AS key, _what AS what, _cause AS cause,
   _after AS changed_after, _by AS changed_by, _version AS version, _previous AS previous_version,
-  CASE WHEN _what = 'altered' AND next_place = follows_place THEN ${CHANGED_NAMES_SQL} END AS columns,
+  CASE WHEN _what = 'altered' AND next_place = follows_place THEN NULLIF(${CHANGED_NAMES_SQL}, '') END AS columns,
   CASE WHEN _key IS NULL AND _what = 'added' THEN CAST(NULL AS varchar) ELSE record END AS before,
   CASE WHEN _key IS NULL AND _what = 'added' THEN record WHEN _key IS NOT NULL AND next_place = follows_place THEN next_record END AS after
 FROM (
@@ -87,7 +87,7 @@ FROM (
   FROM (
     SELECT *, row_number() OVER (${group}, _place ORDER BY record) AS nth
     FROM (
-      SELECT *, CASE WHEN _key IS NULL OR _what <> 'added' THEN '{' || ${RECORD_SQL} || '}' END AS record
+      SELECT *, CASE WHEN _key IS NULL OR _what <> 'added' THEN '{' || COALESCE(${RECORD_SQL}, '') || '}' END AS record
       FROM (
         SELECT ${control}, split('${names.join(',')}', ',') AS names, ${arraySql(columns.map(textOfColumn))} AS cells
         FROM ${rows} AS rows_of_table
