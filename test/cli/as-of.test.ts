@@ -46,7 +46,18 @@ afterAll(async () => {
 const step = fc.record({
   day: fc.constantFrom(...DAYS),
   index: fc.nat(3),
-  what: fc.constantFrom('alter', 'remove', 'copy', 'twin', 'unkey', 'new', 'note', 'empty', 'rollback', 'rebuild'),
+  what: fc.constantFrom(
+    'alter',
+    'remove',
+    'copy',
+    'twin',
+    'unkey',
+    'new',
+    'note',
+    'empty',
+    'rollback',
+    'rebuild',
+  ),
   value: fc.constantFrom('1.5', '2', '19.000000001'),
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
@@ -90,7 +101,11 @@ function textOf(record: JsonObject): string {
   return JSON.stringify([transid || null, status, amount, note && JSON.stringify(note)]);
 }
 
-async function live(lake: SampleLake, steps: readonly (readonly Step[])[], key: string | null): Promise<Life> {
+async function live(
+  lake: SampleLake,
+  steps: readonly (readonly Step[])[],
+  key: string | null,
+): Promise<Life> {
   const brandSettings = { reports: { order_list: key === null ? {} : { key } } };
   const life: Life = new Map(DAYS.map((day) => [day, []]));
   const note = (day: string, records: string[]) =>
@@ -106,7 +121,8 @@ async function live(lake: SampleLake, steps: readonly (readonly Step[])[], key: 
     for (const one of group) restate(lake.brand, 'order_list', one.day, (held) => changed(held, one));
     await read();
     for (const { what, day } of group) {
-      if (what === 'rebuild') await lake.rebuild({ reports: ['order_list'], from: day, to: day }, { brandSettings });
+      if (what === 'rebuild')
+        await lake.rebuild({ reports: ['order_list'], from: day, to: day }, { brandSettings });
       if (what !== 'rollback') continue;
       const options = { ...lake.access(), settings: lake.settings({ brandSettings }), report: orders, day };
       const { versions } = await listVersions(options);

@@ -84,7 +84,10 @@ function minus(some: readonly Item[], others: readonly Item[]): Item[] {
 }
 
 function textOf(items: readonly Item[]): string {
-  return items.map((item) => JSON.stringify(item)).sort().join();
+  return items
+    .map((item) => JSON.stringify(item))
+    .sort()
+    .join();
 }
 
 /** What the oracle keeps of a close: the records of each day, and how they were shown. */
@@ -114,12 +117,15 @@ function add(sums: Sums, items: readonly Item[], settings: 0 | 1, sign = 1): Sum
 
 function plus(...all: readonly (readonly [Sums, number])[]): Sums {
   const sum: Sums = new Map();
-  for (const [sums, sign] of all) for (const [id, value] of sums) sum.set(id, (sum.get(id) ?? 0) + sign * value);
+  for (const [sums, sign] of all)
+    for (const [id, value] of sums) sum.set(id, (sum.get(id) ?? 0) + sign * value);
   return sum;
 }
 
 function nonZero(sums: Sums): Record<string, number> {
-  return Object.fromEntries([...sums].filter(([, value]) => value !== 0).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(
+    [...sums].filter(([, value]) => value !== 0).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }
 
 class Life {
@@ -213,8 +219,12 @@ class Life {
         const days = DAYS.filter((day) => day.startsWith(month));
         const has = (table: Table) => days.filter((day) => this.read.has(`${table} ${day}`));
         if (has('orders').length + has('transactions').length === 0) return [];
-        const covers = has('orders').every((day) => this.read.has(`transactions ${day}`) || this.wasErased(`transactions ${day}`));
-        const hasRows = has('transactions').some((day) => (this.read.get(`transactions ${day}`)?.current.length ?? 0) > 0);
+        const covers = has('orders').every(
+          (day) => this.read.has(`transactions ${day}`) || this.wasErased(`transactions ${day}`),
+        );
+        const hasRows = has('transactions').some(
+          (day) => (this.read.get(`transactions ${day}`)?.current.length ?? 0) > 0,
+        );
         return [[month, covers && hasRows ? 'transactions' : 'orders'] as const];
       }),
     );
@@ -230,7 +240,8 @@ class Life {
     return new Map(
       [...this.read].flatMap(([id, { current }]) => {
         const [table, day = ''] = id.split(' ');
-        const counts = day.slice(0, 7) <= month && sources.get(day.slice(0, 7)) === table && !this.wasErased(id);
+        const counts =
+          day.slice(0, 7) <= month && sources.get(day.slice(0, 7)) === table && !this.wasErased(id);
         return counts ? [[id, current.map((item) => ({ ...item }))] as const] : [];
       }),
     );
@@ -246,11 +257,19 @@ class Life {
     for (const [id, items] of now) {
       const [table, day = ''] = id.split(' ');
       if (wasNamed(id) || day.slice(0, 7) >= first) continue;
-      const others = [...(last?.days ?? [])].filter(([other]) => other.split(' ')[0] === table && !this.wasErased(other));
+      const others = [...(last?.days ?? [])].filter(
+        ([other]) => other.split(' ')[0] === table && !this.wasErased(other),
+      );
       const keys = new Set(others.flatMap(([, own]) => own.flatMap(({ key }) => key ?? [])));
-      const switched = [...(last?.days ?? [])].filter(([other]) => sources.get(other.slice(-10, -3)) !== other.split(' ')[0]);
+      const switched = [...(last?.days ?? [])].filter(
+        ([other]) => sources.get(other.slice(-10, -3)) !== other.split(' ')[0],
+      );
       const ofOrders = new Set(switched.flatMap(([, own]) => own.map(({ order }) => order)));
-      add(zero, items.filter(({ key, order }) => !(key !== null && keys.has(key)) && !ofOrders.has(order)), settings);
+      add(
+        zero,
+        items.filter(({ key, order }) => !(key !== null && keys.has(key)) && !ofOrders.has(order)),
+        settings,
+      );
     }
     const sums: Sums = new Map();
     for (const items of now.values()) add(sums, items, settings);
@@ -262,18 +281,29 @@ class Life {
 }
 
 function draftOf(life: Life, month: string): Close {
-  const known = new Map(life.closes.flatMap(({ days }) => days.map(({ report, day, place }) => [`${report} ${day}`, place])));
+  const known = new Map(
+    life.closes.flatMap(({ days }) => days.map(({ report, day, place }) => [`${report} ${day}`, place])),
+  );
   const before: Record<string, string> = Object.assign({}, ...life.closes.map(({ sources }) => sources));
   const days = [...life.read].flatMap(([id, { place }]) => {
     const [table = '', day = ''] = id.split(' ');
     const report = table === 'orders' ? orders.name : transactions.name;
-    const isNamed = day.slice(0, 7) <= month && known.get(`${report} ${day}`) !== place && !life.wasErased(id);
+    const isNamed =
+      day.slice(0, 7) <= month && known.get(`${report} ${day}`) !== place && !life.wasErased(id);
     return isNamed ? [{ report, day, place, snapshot: 's' }] : [];
   });
   const sources = [...life.sources()].filter(([of, source]) => of <= month && before[of] !== source);
   return {
     ...{ version: 1, brand: BRAND, month, closedAt: `${month}-28T12:00:00.000Z`, by: 'ann' },
-    ...{ sources: Object.fromEntries(sources), totals: [], days, exceptions: [], roles: [], unreadable: [], erased: [] },
+    ...{
+      sources: Object.fromEntries(sources),
+      totals: [],
+      days,
+      exceptions: [],
+      roles: [],
+      unreadable: [],
+      erased: [],
+    },
     ...{ recentWrites: [], settings: String(life.settings).repeat(64) },
   };
 }
@@ -281,7 +311,14 @@ function draftOf(life: Life, month: string): Close {
 function comparisonAt(life: Life, index: number, draft?: Close): Comparison {
   const at = draft ?? life.closes[index];
   if (!at) throw new Error('no close');
-  return { brand: BRAND, month: at.month, before: life.closes.slice(0, index), at, openDays: [], anew: new Map() };
+  return {
+    brand: BRAND,
+    month: at.month,
+    before: life.closes.slice(0, index),
+    at,
+    openDays: [],
+    anew: new Map(),
+  };
 }
 
 function decimal(thousandths: number | null): string {
@@ -310,7 +347,11 @@ async function fill(connection: DuckDBConnection, life: Life, settings: 0 | 1): 
   }
 }
 
-async function entriesOf(connection: DuckDBConnection, comparison: Comparison, close: Close): Promise<string[]> {
+async function entriesOf(
+  connection: DuckDBConnection,
+  comparison: Comparison,
+  close: Close,
+): Promise<string[]> {
   await connection.run('DELETE FROM entries');
   await addEntries(connection, comparison, close, undefined);
   const found = await connection.runAndReadAll(
@@ -319,12 +360,14 @@ async function entriesOf(connection: DuckDBConnection, comparison: Comparison, c
   return found.getRowsJson().map((row) => JSON.stringify(row));
 }
 
-function sumsOf(rows: readonly { publisher_id: string | null; currency: string | null; value: string }[]): Sums {
+function sumsOf(
+  rows: readonly { publisher_id: string | null; currency: string | null; value: string }[],
+): Sums {
   return plus(
-    ...rows.map(({ publisher_id, currency, value }) => [
-      new Map([[JSON.stringify([publisher_id, currency]), Math.round(Number(value) * 1000)]]),
-      1,
-    ] as const),
+    ...rows.map(
+      ({ publisher_id, currency, value }) =>
+        [new Map([[JSON.stringify([publisher_id, currency]), Math.round(Number(value) * 1000)]]), 1] as const,
+    ),
   );
 }
 
@@ -366,7 +409,8 @@ describe.each(Array.from({ length: LIVES }, (_, index) => index))('life %i', (se
       expect(carriedIn(entries)).toEqual(carriedOf(life, month));
       const shown = { month, settings: life.settings, days: life.table(month), sources: life.sources() };
       life.shown.push({ ...shown, counted: now, statement, entries, erased: new Set() });
-      for (const { report, day } of draft.days) life.named.add(`${report === orders.name ? 'orders' : 'transactions'} ${day}`);
+      for (const { report, day } of draft.days)
+        life.named.add(`${report === orders.name ? 'orders' : 'transactions'} ${day}`);
       life.closes.push(draft);
     }
     const paidInAll = life.shown.map(({ statement }) => [statement, 1] as const);
@@ -374,7 +418,11 @@ describe.each(Array.from({ length: LIVES }, (_, index) => index))('life %i', (se
     for (const id of life.read.keys()) if (life.random() < 0.6) life.readDay(...idParts(id));
     for (const [index, { entries, statement, settings }] of life.shown.entries()) {
       await fill(connection, life, settings);
-      const again = await entriesOf(connection, comparisonAt(life, index), life.closes[index] ?? draftOf(life, ''));
+      const again = await entriesOf(
+        connection,
+        comparisonAt(life, index),
+        life.closes[index] ?? draftOf(life, ''),
+      );
       expect(nonZero(ofEntries(again, () => true))).toEqual(nonZero(statement));
       const isErased = life.shown.some(({ erased }) => erased.size > 0);
       if (!isErased) expect(again).toEqual(entries);
@@ -413,14 +461,21 @@ async function eraseDay(life: Life): Promise<void> {
   const erased: Close[] = [];
   for (const [index, close] of life.closes.entries()) {
     const upTo = life.closes.slice(0, index + 1);
-    const place = upTo.flatMap(({ days }) => days).findLast((each) => each.report === report && each.day === day)?.place;
+    const place = upTo
+      .flatMap(({ days }) => days)
+      .findLast((each) => each.report === report && each.day === day)?.place;
     if (place === undefined) {
       erased.push(close);
       continue;
     }
     await fill(connection, life, life.shown[index]?.settings ?? 0);
     const totals = await erasedTotalsOf(connection, upTo, [{ report, day, place }]);
-    const entry = { report, day, erasedAt: `${last.month}-28T13:00:00.000Z`, totals: totals.get(`${report} ${day}`) ?? [] };
+    const entry = {
+      report,
+      day,
+      erasedAt: `${last.month}-28T13:00:00.000Z`,
+      totals: totals.get(`${report} ${day}`) ?? [],
+    };
     erased.push({
       ...close,
       days: close.days.filter((each) => each.report !== report || each.day !== day),
@@ -471,7 +526,10 @@ function carriedOf(life: Life, month: string): string[] {
     const [, day] = idParts(id);
     const of = day.slice(0, 7);
     const thenSource = last?.sources.get(of);
-    const isSwitched = thenSource !== undefined && [...life.closes].some(({ sources: named }) => named[of]) && thenSource !== sources.get(of);
+    const isSwitched =
+      thenSource !== undefined &&
+      [...life.closes].some(({ sources: named }) => named[of]) &&
+      thenSource !== sources.get(of);
     for (const item of items) {
       const who = [item.publisher, item.currency];
       const what = isSwitched
@@ -485,22 +543,40 @@ function carriedOf(life: Life, month: string): string[] {
     }
   };
   for (const [id, items] of last?.days ?? []) if (!life.wasErased(id)) collect('then', id, items);
-  const keys = new Set([...(last?.days ?? [])].filter(([id]) => !life.wasErased(id)).flatMap(([id, items]) => items.flatMap(({ key }) => (key === null ? [] : [`${idParts(id)[0]} ${key}`]))));
+  const keys = new Set(
+    [...(last?.days ?? [])]
+      .filter(([id]) => !life.wasErased(id))
+      .flatMap(([id, items]) =>
+        items.flatMap(({ key }) => (key === null ? [] : [`${idParts(id)[0]} ${key}`])),
+      ),
+  );
   const switchedOrders = new Set(
-    [...(last?.days ?? [])].filter(([id]) => !life.wasErased(id) && sources.get(idParts(id)[1].slice(0, 7)) !== idParts(id)[0]).flatMap(([, items]) => items.map(({ order }) => order)),
+    [...(last?.days ?? [])]
+      .filter(([id]) => !life.wasErased(id) && sources.get(idParts(id)[1].slice(0, 7)) !== idParts(id)[0])
+      .flatMap(([, items]) => items.map(({ order }) => order)),
   );
   for (const [id, items] of now) {
     const [table, day] = idParts(id);
     if (day.startsWith(month)) continue;
     const isOpening = !life.named.has(id) && day.slice(0, 7) < first;
-    collect('now', id, isOpening ? items.filter(({ key, order }) => (key !== null && keys.has(`${table} ${key}`)) || switchedOrders.has(order)) : items);
+    collect(
+      'now',
+      id,
+      isOpening
+        ? items.filter(
+            ({ key, order }) => (key !== null && keys.has(`${table} ${key}`)) || switchedOrders.has(order),
+          )
+        : items,
+    );
   }
   const sum = (items: readonly Item[]) =>
     items.some((item) => !item.isVoid && item.commission[life.settings] === null)
       ? null
       : items.reduce((total, item) => total + countedOf(item, life.settings), 0);
-  const unknown = (items: readonly Item[]) => items.filter((item) => !item.isVoid && item.commission[life.settings] === null).length;
-  const known = (items: readonly Item[]) => items.reduce((total, item) => total + countedOf(item, life.settings), 0);
+  const unknown = (items: readonly Item[]) =>
+    items.filter((item) => !item.isVoid && item.commission[life.settings] === null).length;
+  const known = (items: readonly Item[]) =>
+    items.reduce((total, item) => total + countedOf(item, life.settings), 0);
   return [...groups]
     .filter(([, { then, now: own }]) => known(then) !== known(own) || unknown(then) !== unknown(own))
     .map(([what, { then, now: own }]) => {
@@ -518,7 +594,9 @@ async function expectSinceClose(life: Life): Promise<void> {
     for (const report of Object.values(REPORTS))
       for (const { dt, place, counts, closed_at: at } of closesRows(life.closes, report, month)) {
         const values = [BRAND, report.name, month, dt].map((value) => literal(String(value)));
-        await connection.run(`INSERT INTO closes VALUES (${values.join(', ')}, ${place ?? 'NULL'}, ${counts}, ${literal(at instanceof Date ? at : null)})`);
+        await connection.run(
+          `INSERT INTO closes VALUES (${values.join(', ')}, ${place ?? 'NULL'}, ${counts}, ${literal(at instanceof Date ? at : null)})`,
+        );
       }
   for (const [id, { current }] of life.read) {
     const [table, day] = idParts(id);
@@ -536,7 +614,11 @@ async function expectSinceClose(life: Life): Promise<void> {
   );
   const rows = found.getRowObjectsJson();
   // Sums with an unknown amount are NULL, so only publishers without one can be compared.
-  const unknown = new Set(rows.filter((row) => row.is_unknown === true).map((row) => JSON.stringify([row.publisher_id, row.currency])));
+  const unknown = new Set(
+    rows
+      .filter((row) => row.is_unknown === true)
+      .map((row) => JSON.stringify([row.publisher_id, row.currency])),
+  );
   const known = (sums: Sums) => new Map([...sums].filter(([id]) => !unknown.has(id)));
   const shown = rows.map((row) => ({
     publisher_id: typeof row.publisher_id === 'string' ? row.publisher_id : null,
