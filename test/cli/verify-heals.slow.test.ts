@@ -155,7 +155,9 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
   ],
   [
     'a missing file of orders_before and its link: history begins anew',
-    () => [before(), beforeLink()].forEach((path) => rmSync(path)),
+    () => {
+      for (const path of [before(), beforeLink()]) rmSync(path);
+    },
     /what its records were before .* is missing/,
   ],
   [

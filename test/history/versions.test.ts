@@ -102,7 +102,7 @@ const step = fc.record(stepFields);
 /** The largest error of a clock. */
 const WORST_MS = 3 * HOUR_MS;
 
-describe('the versions of a day', () => {
+describe('versions as of a time', () => {
   it('show what a query found at any time, for any history of commits, publications and rollbacks', () => {
     fc.assert(
       fc.property(
