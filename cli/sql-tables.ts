@@ -263,8 +263,9 @@ export async function createRelations(
   for (const line of lines) (lake.onGap ?? note)(line);
   const then = past && coverageThen(coverage, past.days);
   for (const view of views) {
-    if (!isWanted(view.name) || !view.tables.every((table) => created.has(table))) continue;
-    if (past && view.name === freshness.name) continue;
+    const isNow = view.name === freshness.name;
+    if (isNow ? past : !isWanted(view.name)) continue;
+    if (!view.tables.every((table) => created.has(table))) continue;
     await createView(
       connection,
       viewOver(view, schemas, roles),

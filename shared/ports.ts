@@ -118,8 +118,6 @@ export interface TableShape {
   description: string;
   partitionKeys: readonly string[];
   columns: readonly TableColumn[];
-  /** The table whose snapshots the partitions point at; missing: this table. */
-  snapshotsOf?: string;
 }
 
 export interface TableColumn extends Column {

@@ -13,9 +13,6 @@ const TYPES = ['normal', 'normal', 'normal', 'bonus', 'campaign_bonus', 'perform
 const COUNTRIES = ['US', 'DE', 'GB', 'FR', 'CA'];
 const DAY_SECONDS = 86_400;
 
-/** One record of so many is restated. */
-const RESTATED = 100;
-
 /** The records of a page as the text of a JSON list. @param page counted from 0 over all days */
 export function listText(
   page: number,
@@ -24,7 +21,7 @@ export function listText(
   const first = page * count;
   const records = Array.from({ length: count }, (_, place) => {
     const number = first + place;
-    return recordText(number, restated === true && number % RESTATED === 0);
+    return recordText(number, restated !== undefined && number % restated === 0);
   });
   return `[${records.join(',')}]`;
 }

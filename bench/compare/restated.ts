@@ -1,5 +1,5 @@
 /**
- * Measures what recording changes costs: a closed day is read again after one record in a hundred changed its state.
+ * Measures what recording changes costs: a closed day is read again after some of its records, or all, changed their state.
  */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,35 +10,54 @@ import { measure } from './measure.ts';
 import { printTable, spread } from './print.ts';
 import { RECORDS_PER_PAGE } from './records.ts';
 
-export async function printRestated({ records, rounds }: { records: number; rounds: number }): Promise<void> {
+/** I12: the promise for a restatement of 500,000 records. */
+const MOST_MB = 400;
+
+/** @param oneIn one record of so many changes */
+export async function printRestated({
+  records,
+  oneIn,
+  rounds,
+}: {
+  records: number;
+  oneIn: number;
+  rounds: number;
+}): Promise<void> {
   const plan = { pages: records / RECORDS_PER_PAGE, days: 1, latencyMs: 0 };
   const before = await startBrandService(plan);
-  const after = await startBrandService({ ...plan, restated: true });
-  const runs: { first: number; again: number }[] = [];
+  const after = await startBrandService({ ...plan, restated: oneIn });
+  const runs: { first: number; again: number; peakMb: number }[] = [];
   for (let round = 0; round < rounds; round += 1)
     await withFolder(async (folder) => {
-      const cpuOf = async (url: string) => {
-        const run = await measure(await ours.command({ url, folder, days: 1, inFlight: 4 }));
-        if (run.code !== 0) throw new Error(`ours ended with ${run.code}:\n${run.stderr.slice(-2000)}`);
-        return (run.cpuMs * 1000) / records;
+      const run = async (url: string) => {
+        const measured = await measure(await ours.command({ url, folder, days: 1, inFlight: 4 }));
+        if (measured.code !== 0)
+          throw new Error(`ours ended with ${measured.code}:\n${measured.stderr.slice(-2000)}`);
+        return { cpu: (measured.cpuMs * 1000) / records, peakMb: measured.peakMb };
       };
-      runs.push({ first: await cpuOf(before.url), again: await cpuOf(after.url) });
-      const changes = globSync(join(folder, 'lake/current/changes/**/*.parquet'));
-      if (changes.length !== 1) throw new Error(`ours recorded the changes of ${changes.length} months`);
+      const first = await run(before.url);
+      const again = await run(after.url);
+      runs.push({ first: first.cpu, again: again.cpu, peakMb: again.peakMb });
+      const changes = globSync(join(folder, 'lake/current/*_before/**/*.parquet'));
+      if (changes.length !== 1) throw new Error(`ours recorded the changes of ${changes.length} days`);
     });
   await Promise.all([before.stop(), after.stop()]);
   const count = records.toLocaleString('en-US');
-  console.log(`### ${count} records of a closed day, of which 1 % changed, ${rounds} rounds`);
-  const of = (value: (run: { first: number; again: number }) => number) => spread(runs.map(value), 1);
+  console.log(`### ${count} records of a closed day, of which one in ${oneIn} changed, ${rounds} rounds`);
+  const of = (value: (run: (typeof runs)[number]) => number, digits: number) =>
+    spread(runs.map(value), digits);
   printTable(
-    ['', 'µs of CPU a record, read first', 'read again, changed', '% more'],
+    ['', 'µs of CPU a record, read first', 'read again, changed', '% more', 'peak MB'],
     [
       [
         ours.name,
-        of(({ first }) => first),
-        of(({ again }) => again),
-        of(({ first, again }) => (again / first - 1) * 100),
+        of(({ first }) => first, 1),
+        of(({ again }) => again, 1),
+        of(({ first, again }) => (again / first - 1) * 100, 0),
+        of(({ peakMb }) => peakMb, 0),
       ],
     ],
   );
+  const most = Math.max(...runs.map(({ peakMb }) => peakMb));
+  if (most > MOST_MB) throw new Error(`changes took ${Math.round(most)} MB, the promise is ${MOST_MB} MB`);
 }

@@ -17,14 +17,14 @@ export function dayNumber(date: string): number {
 
 /**
  * `pages` counts the pages of all days together; a page has `RECORDS_PER_PAGE` records unless the plan sets another
- * number. `restated`: one record of a hundred is in another state.
+ * number. `restated`: one record of so many is in another state.
  */
 export const servicePlanSchema = z.object({
   pages: z.number(),
   days: z.number(),
   latencyMs: z.number(),
   recordsPerPage: z.optional(z.number()),
-  restated: z.optional(z.boolean()),
+  restated: z.optional(z.int()),
 });
 export type ServicePlan = z.infer<typeof servicePlanSchema>;
 

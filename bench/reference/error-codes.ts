@@ -22,7 +22,10 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'The file of `--output` cannot be written: its ending is not a format, it is inside the lake, or its folder does not exist.',
     'Name another file. The message lists the allowed endings.',
   ],
-  bad_source: ['`query` received no SQL.', 'Give the SQL as an argument, or on standard input.'],
+  bad_source: [
+    '`query` received no SQL, or `diff` neither a day nor settings.',
+    'Give the SQL as an argument or on standard input; give `diff` what the message names.',
+  ],
   before_first_version: [
     '`--as-of` names a time before the first version of the tables.',
     'Use the time that the message prints, or a later one.',
@@ -499,6 +502,10 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
     'Leave `secretName` out, or give the secret a name that begins with `brand-reports/`.',
   ],
   shared_bucket: ['Two constructs use the same bucket.', 'Name another bucket, or deploy all brands as one.'],
+  view_too_large: [
+    'The settings of the brands differ so much that Glue would refuse the text of a view.',
+    'Give brands the same `fields`, `kinds` and `states`, or deploy some of the brands as a second stack.',
+  ],
 };
 
 export const bugs: Record<Bugs, Explanation> = {

@@ -179,13 +179,29 @@ const diff = z.object({
           sumsBefore: z.record(z.string(), z.json()),
           sumsAfter: z.record(z.string(), z.json()),
           diff: z
-            .object({ added: count, removed: count, altered: count, records: lists.optional() })
-            .optional()
-            .describe('Missing if the version before could not be compared'),
+            .object({ added: count, removed: count, altered: count, records: lists })
+            .describe('`records`: at most 10,000; the view `changes` has all'),
         }),
       ),
+      anew: instant.optional().describe('When the history of the day began anew; missing: never'),
     }),
   ),
+});
+
+const payoutAmounts = z.object({ commission: nullable.text, void: nullable.text, final: nullable.text });
+const settingsReview = z.object({
+  settings: z.string().describe('The file'),
+  brands: z.array(
+    z.object({ brand: z.string(), hash: z.string(), lakeHash: nullable.text, lakeSince: nullable.text }),
+  ),
+  changes: z.array(
+    z.object({
+      ...{ brand: z.string(), month: z.string(), closed: z.boolean() },
+      ...{ publisherId: nullable.text, publisherName: nullable.text, currency: nullable.text },
+      ...{ before: z.nullable(payoutAmounts), after: z.nullable(payoutAmounts) },
+    }),
+  ),
+  daysToRead: z.array(z.object({ ...ofReport, table: z.string(), days: z.array(day) })),
 });
 
 const exceptions = z.array(z.object({ report: z.string(), day, why: z.string() }));
@@ -193,10 +209,18 @@ const closeSummary = z.object({
   brand: z.string(),
   month: z.string(),
   closedAt: instant,
+  by: z.string(),
+  settings: nullable.text,
   days: count,
-  rows: count,
-  carried: count,
+  totals: z.array(
+    z.object({
+      ...{ publisher_id: nullable.text, publisher_name: nullable.text, currency: nullable.text },
+      ...{ counted: z.string(), unknown: count, statement: z.string() },
+    }),
+  ),
   exceptions,
+  roles: z.array(z.object({ report: z.string(), role: z.string() })),
+  unreadable: z.array(z.object({ report: z.string(), column: z.string(), rows: count })),
   erased: count,
 });
 const close = z.union([
@@ -340,7 +364,11 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   plan: { command: 'sync', title: '`sync --plan --json`', schema: plan },
   check: { command: 'check', title: '`check --json`', schema: check },
   status: { command: 'status', title: '`status --json`', schema: statusOutput },
-  diff: { command: 'diff', title: '`diff --json`', schema: diff },
+  diff: {
+    command: 'diff',
+    title: '`diff --json`',
+    schema: z.union([diff, settingsReview.describe('With `--settings`')]),
+  },
   verify: { command: 'verify', title: '`verify --json`', schema: verify },
   rollback: { command: 'rollback', title: '`rollback --json`', schema: rollback },
   rebuild: { command: 'rebuild', title: '`rebuild --json`', schema: rebuild },

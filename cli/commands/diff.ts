@@ -14,7 +14,8 @@ import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { openExistingLake, reportNamed } from '../run-options.ts';
+import { brandNamed, openExistingLake, readSettings, reportNamed } from '../run-options.ts';
+import { reviewSettings, reviewText } from '../settings-review.ts';
 import { identifier, literal } from '../sql-files.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
@@ -23,22 +24,40 @@ import { oneLine, styleText } from '../terminal-text.ts';
 const MAX_SHOWN_RECORDS = 20;
 const MAX_JSON_RECORDS = 10_000;
 
+type DiffFlags = Omit<SharedFlags, 'settings'> & { settings?: string };
+
 export function addDiff(program: CliCommand): void {
   program
     .command('diff')
-    .description('show which records of a day changed in later readings')
-    .argument('<report>', 'a report or its table, e.g. orders')
-    .argument('<day>', 'the day, YYYY-MM-DD', day)
+    .description('show which records of a day changed in later readings, or what new settings would change')
+    .argument('[report]', 'a report or its table, e.g. orders')
+    .argument('[day]', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
+    .option(
+      '--settings <file>',
+      'instead of a day: list the payouts that these settings would change and the days that a run would read, before a run adopts them',
+    )
     .takes('lake')
     .option('--json', 'print the changes as one JSON document')
     .example(
-      'diff orders 2026-01-31',
+      ['diff orders 2026-01-31', 'diff --settings new-settings.jsonc'],
       `An open day grows, and that is no change: the first version that was read whole is what later ones are compared with.
 The same as SQL: the views "changes" (each record) and "restatements" (each day).`,
     )
-    .action(async (name: string, of: string, { brand, lake, json }: SharedFlags) => {
+    .action(async (name: string | undefined, of: string | undefined, flags: DiffFlags) => {
+      const { brand, lake, json, settings } = flags;
       const { store } = await openExistingLake(lake);
+      if (settings !== undefined && name === undefined) {
+        const given = await readSettings({ settings });
+        if (brand !== undefined) brandNamed(brand, given);
+        const review = await reviewSettings(store, given, brand);
+        return json ? printJson({ settings, ...review }) : print(reviewText(review, settings));
+      }
+      if (name === undefined || of === undefined || settings !== undefined)
+        throw configError(
+          'bad_source',
+          'Name a report and a day, e.g. "brand-reports diff orders 2026-01-31", or new settings alone, e.g. "brand-reports diff --settings new-settings.jsonc".',
+        );
       const report = reportNamed(name);
       const found = await changedDays(store, report, of, json ? MAX_JSON_RECORDS : MAX_SHOWN_RECORDS);
       const days = found.filter((each) => brand === undefined || each.brand === brand);

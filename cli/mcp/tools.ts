@@ -21,12 +21,13 @@ import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/d
 import { beforeTable } from '../../shared/lake/paths.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { relationsText } from '../commands/query.ts';
 import { note } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { type QueryResult, cell, query } from '../query-result.ts';
 import { identifier } from '../sql-files.ts';
-import { type SqlLake, createSqlConnection } from '../sql-tables.ts';
+import { type SqlLake, createSqlConnection, viewsOfLake } from '../sql-tables.ts';
 import { closesUpTo } from '../sql-past.ts';
 import { oneLine } from '../terminal-text.ts';
 import { daysRead } from './days-read.ts';
@@ -69,6 +70,13 @@ async function listViews({ nowMs }: SqlLake): Promise<string[]> {
 
 async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<string[]> {
   const report = Object.values(reports).find(({ table }) => [table, beforeTable(table)].includes(name));
+  const view = viewsOfLake(reports).find((each) => each.name === name);
+  if (view) {
+    const lines = withDay(view).columns.map(
+      ([column, type, meaning]) => `${column} ${typeSpec(type).duckdb}; ${meaning}`,
+    );
+    return [...notesOf([], [], lake.nowMs), ...lines];
+  }
   if (!report) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
   const { columns, notes } = await columnsOfReport(lake, report);
   const ofChanges =

@@ -12,7 +12,7 @@ import type { ReportDefinition } from '../reports/definition.ts';
 
 /** No field of a record becomes a column with such a name, because those begin with a letter or a digit. */
 export const CHANGE_COLUMNS = columnsOf([
-  ['_key', 'string', 'The key of the record; NULL: it has none, and is paired by its content'],
+  ['_key', 'string', 'The key of the record; NULL: the record has no key and is paired by its content'],
   [
     '_what',
     'string',

@@ -10,8 +10,8 @@ import { HashIndex, areEqual, unpairedRows } from '../lake/table/hash-index.ts';
 import { LANES, type Lanes } from '../records/murmur.ts';
 import { type RecordKey, isKeyless, keyHashes } from './record-key.ts';
 
-/** What a change has of a row; `NEW_KEY`: only the key of a new group. */
-export const [NOTHING, ALTERED, REMOVED, ADDED, NEW_KEY] = [0, 1, 2, 3, 4] as const;
+/** What a change has of a row, 0: nothing; `NEW_KEY`: only the key of a new group. */
+export const [ALTERED, REMOVED, ADDED, NEW_KEY] = [1, 2, 3, 4] as const;
 
 /** A version, and the hash of each of its rows. */
 export interface ComparedVersion {
@@ -20,9 +20,9 @@ export interface ComparedVersion {
 }
 
 export interface ChangedRecords {
-  /** By row of the version before: NOTHING, ALTERED or REMOVED. */
+  /** By row of the version before: 0, ALTERED or REMOVED. */
   before: Uint8Array;
-  /** By row of the new version: NOTHING, ADDED for a record without a key, or NEW_KEY for the first record of a new group. */
+  /** By row of the new version: 0, ADDED for a record without a key, or NEW_KEY for the first record of a new group. */
   after: Uint8Array;
   /** How many records differ; of a group, as many as possible count as altered. */
   added: number;

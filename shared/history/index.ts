@@ -8,4 +8,4 @@ export {
 } from './day-history.ts';
 export { historyOfFound } from './found-history.ts';
 export { rowsAt } from './rows-at.ts';
-export { type Version, versionAt, versionsOf } from './versions.ts';
+export { versionsOf } from './versions.ts';

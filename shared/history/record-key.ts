@@ -52,8 +52,8 @@ export interface KeyRules {
 }
 
 /**
- * Chooses the key of a day's chain of changes by its first version with records: the first key that is unique in it and that
- * every record has; without such a key the first that every record has, or else the first that some record has.
+ * Chooses the key of a day's chain of changes by its first version with records. The first key is chosen that is unique and
+ * that every record has. Without such a key it is the first that every record has, or else the first that some record has.
  */
 export async function chosenKey(file: CodedFile, rules: KeyRules): Promise<string> {
   let best = { name: NO_KEY, rank: 0 };

@@ -41,24 +41,3 @@ export function versionsOf({
   const whole = committed.timeZone === undefined ? {} : { whole: isWhole(committed) };
   return [...versions, { snapshot: committed.snapshot, ...whole, ...from }];
 }
-
-/**
- * The version of a day that queries found at `atMs`. `absent`: no version of the day was committed yet. `unknown`: the
- * version is no longer kept, or the times of the ledger do not determine it.
- * @param nowMs the present, not before `atMs`
- */
-export function versionAt(
-  entry: DayEntry,
-  atMs: number,
-  nowMs: number,
-): Pick<Version, 'snapshot'> | 'absent' | 'unknown' {
-  if (!entry.committed) return 'absent';
-  const { firstCommittedAt } = entry;
-  const firstMs = firstCommittedAt === undefined ? undefined : Date.parse(firstCommittedAt);
-  if (firstMs !== undefined && atMs < firstMs) return 'absent';
-  const version = versionsOf(entry).find(({ toMs = Number.POSITIVE_INFINITY }) => atMs < toMs);
-  // A version without a known beginning began before now.
-  const { fromMs = nowMs } = version ?? {};
-  if (!version || fromMs > atMs) return 'unknown';
-  return { snapshot: version.snapshot };
-}

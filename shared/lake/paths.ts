@@ -24,14 +24,12 @@
  */
 import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { isDay } from '../days.ts';
-import type { Partition, TableShape } from '../ports.ts';
+import type { Partition } from '../ports.ts';
 
 export { beforeTable } from '../reports/view.ts';
 
 /** Partition keys of the tables that are built from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
-/** Partition keys of the tables of closed months, in the order of the folders. */
-export const CLOSED_PARTITION_KEYS = ['close', ...DAY_PARTITION_KEYS] as const;
 
 export const COVERAGE_TABLE = 'coverage';
 export const CLOSES_TABLE = 'closes';
@@ -92,16 +90,6 @@ export function monthPartition(brand: string, report: string, month?: string): P
   return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
 
-/** `orders_closed`: the days of closed months, as they were when their month was closed. */
-export function closedTable(table: string): string {
-  return `${table}_closed`;
-}
-
-/** Without a day, the whole close. @param close the month, `YYYY-MM` */
-export function closedPartition(close: string, brand: string, day?: string): Partition {
-  return partitionOf(CLOSED_PARTITION_KEYS, day === undefined ? [close, brand] : [close, brand, day]);
-}
-
 /** `snapshots/orders/`: the location of the table in Glue. */
 export function tablePrefix(table: string): string {
   return `${SNAPSHOTS_PREFIX}${table}/`;
@@ -130,15 +118,6 @@ export function partitionPrefix(table: string, partition: Partition): string {
 /** `snapshots/orders/brand=acme/dt=2026-01-31/<snapshot>/`: the location of a partition in Glue. */
 export function snapshotPrefix(table: string, partition: Partition, snapshot: string): string {
   return `${partitionPrefix(table, partition)}${snapshot}/`;
-}
-
-/** The table and the partition under which the snapshots of a partition are stored. */
-export function storedAt(
-  { name, snapshotsOf }: Pick<TableShape, 'name' | 'snapshotsOf'>,
-  partition: Partition,
-): [table: string, partition: Partition] {
-  if (snapshotsOf === undefined) return [name, partition];
-  return [snapshotsOf, partition.filter(([key]) => DAY_PARTITION_KEYS.some((own) => own === key))];
 }
 
 const SNAPSHOT_FILE = 'part-0000.parquet';

@@ -1,4 +1,3 @@
-import type { Column } from '../column-types.ts';
 import { type RecordKey, fieldsOfKey } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { ReportSettings } from '../settings/settings.ts';
@@ -21,15 +20,6 @@ export function primaryKeyField({ report, settings }: KeyedReport): RecordKey | 
 export function comparableKeys(of: KeyedReport, keyIsNone: boolean): RecordKey[] {
   const primary = keyIsNone ? undefined : primaryKeyField(of);
   return [...(primary === undefined ? [] : [primary]), ...(of.report.likelyKeys ?? [])];
-}
-
-/** The columns of each comparable key that the table has, the best key first. */
-export function keyColumns(of: KeyedReport, columns: readonly Column[], keyIsNone: boolean): Column[][] {
-  const columnsOf = (field: string) => columns.find((column) => column.field === field) ?? [];
-  return comparableKeys(of, keyIsNone).flatMap((key) => {
-    const own = fieldsOfKey(key).flatMap(columnsOf);
-    return own.length === fieldsOfKey(key).length ? [own] : [];
-  });
 }
 
 /** A key as text for people: `"order_id" and "sku"`. */

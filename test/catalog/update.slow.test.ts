@@ -4,8 +4,8 @@ import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../../shared/json.ts';
 import { type Row, baseSchema } from '../../shared/lake/table/columns.ts';
 import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
-import { CATALOG_STAMP_KEY, closedTable, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
-import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
+import { CATALOG_STAMP_KEY, LEDGER_TABLES, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
+import { type ReportDefinition, allViews, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type UpdateOptions, updateCatalog } from '../../shared/catalog/update.ts';
@@ -17,21 +17,8 @@ import { BRAND, NO_TIME, type SampleLake, ZONE, sampleLake, blindRegistry } from
 
 const FIRST = '2026-02-27';
 const NOW = Date.parse('2026-03-02T15:00:00Z');
-const TABLES = [
-  'clicks',
-  'click_details',
-  'orders',
-  'order_states',
-  'transactions',
-  'transaction_states',
-  'attribution',
-  'coverage',
-  'changes',
-];
-const VIEWS = [
-  ...Object.values(reports).flatMap(({ views }) => views.map(({ name }) => name)),
-  ...['freshness', 'changes_daily', 'restatements'],
-];
+const TABLES = [...Object.values(reports).flatMap(dayTables), ...LEDGER_TABLES];
+const VIEWS = [...allViews(reports).map(({ name }) => name), 'freshness'];
 
 let server: Awaited<ReturnType<typeof startGlueServer>>;
 beforeEach(async () => {
@@ -121,8 +108,7 @@ function storedSchema({ table, columns }: ReportDefinition, ...discovered: strin
 describe('an update before the first sync', () => {
   it('creates every table and view without rows', async () => {
     expect(await run(memoryStore())).toEqual({ status: 'complete', published: 0, brandsLeft: [] });
-    const closed = Object.values(reports).flatMap(dayTables).map(closedTable);
-    expect([...server.tables.keys()].sort()).toEqual([...TABLES, ...VIEWS, ...closed].sort());
+    expect([...server.tables.keys()].sort()).toEqual([...TABLES, ...VIEWS].sort());
     expect(columnsOf('clicks')).toEqual(
       baseSchema(reports.clicks_list?.columns ?? []).columns.map((c) => c.name),
     );
@@ -313,12 +299,12 @@ describe('a lake that was emptied while its tables were kept', () => {
     expect((await lake.sync({ scope, lake: lakeOf(lake.store) })).status).toBe('complete');
     const emptied = lake.emptyLake();
     const again = () => emptied.sync({ scope, lake: lakeOf(emptied.store), brandSettings: retyped });
-    server.tables.get('orders')?.partitions.clear();
+    for (const table of ['orders', 'orders_before']) server.tables.get(table)?.partitions.clear();
     const outcome = await again();
     expect(outcome.status).toBe('failed');
     expect(JSON.stringify(outcome)).toMatch(/amount is decimal\(38,9\) and not decimal\(18,2\)/);
     expect(partitionsOf('orders')).toEqual({});
-    server.tables.delete('orders');
+    for (const table of ['orders', 'orders_before']) server.tables.delete(table);
     expect(await run(emptied.store)).toMatchObject({ brandsLeft: [] });
     expect(Object.keys(partitionsOf('orders')).length).toBeGreaterThan(0);
     expect((await again()).status).toBe('complete');

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { changeViews } from '../../shared/history/index.ts';
+import { allViews } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { dayColumn } from '../../shared/reports/views/typed-day.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
@@ -39,9 +39,8 @@ async function ask(sql: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-const views = [...Object.values(reports).flatMap((report) => report.views), ...changeViews(reports)];
-const dated = views.filter(({ columns }) => dayColumn(columns.map(([name]) => name)));
-const tables = ['orders', 'clicks', 'attribution', 'coverage', 'changes'];
+const dated = allViews(reports).filter(({ columns }) => dayColumn(columns.map(([name]) => name)));
+const tables = ['orders', 'clicks', 'attribution', 'coverage', 'closes', 'orders_before'];
 
 it.each([...tables, ...dated.map(({ name }) => name)])(
   '%s has dt as a DATE, as its last column',

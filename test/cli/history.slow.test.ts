@@ -37,7 +37,13 @@ it('a restated day is queried as of an earlier time, rolled back, verified, and 
     2,
     expect.stringMatching(/no version .*--as-of 20\d\d-.*Z\n$/),
   ]);
-  const counted = await runCli(['query', ...inLake, '--as-of', before, 'SELECT 1 FROM orders LIMIT 1']);
+  const counted = await runCli([
+    'query',
+    ...inLake,
+    '--as-of',
+    before,
+    `SELECT 1 FROM orders WHERE dt = '${day}' LIMIT 1`,
+  ]);
   expect(counted.stderr).toBe(`(1 row as of ${before})\n`);
 
   const refused = await runCli(['query', '--json', ...inLake, '--as-of', before, 'FROM coverage']);

@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { databaseFile, rewriteDatabase, scriptOf, writeDatabase } from '../../cli/open-database.ts';
-import { createSqlConnection } from '../../cli/sql-tables.ts';
+import { createSqlConnection, viewsOfLake } from '../../cli/sql-tables.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { addDays } from '../../shared/days.ts';
 import { restate } from '../../sample/brand.ts';
-import { freshness } from '../../shared/catalog/freshness.ts';
-import { changeViews } from '../../shared/history/index.ts';
-import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
+import { LEDGER_TABLES, beforeTable } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -22,13 +20,12 @@ const DAY = '2026-03-09';
 const ORDERS = 'SELECT order_number, amount FROM orders ORDER BY ALL';
 
 const tables = Object.values(reports).map(({ table }) => table);
-const views = [...Object.values(reports).flatMap((report) => report.views), ...changeViews(reports)];
-const states = Object.values(reports).flatMap(({ lifecycle }) => lifecycle?.table ?? []);
-/** Nothing was closed, and no field has changed. */
-const empty = new Set([...states.map((name) => `${name}_closed`), 'since_close']);
+const before = tables.map(beforeTable);
+/** Nothing was closed, and no other table has changed. */
+const empty = new Set([...before.filter((name) => name !== 'orders_before'), 'closes', 'since_close']);
 const relations = [
-  ...[...tables, ...states, ...states.map((name) => `${name}_closed`), ...LEDGER_TABLES],
-  ...[...views, freshness].map(({ name }) => name),
+  ...[...tables, ...before, ...LEDGER_TABLES],
+  ...viewsOfLake(reports).map(({ name }) => name),
 ].sort();
 
 let temporary: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -87,7 +84,7 @@ async function namesIn(connection: DuckDBConnection): Promise<string[]> {
 async function contents(connection: DuckDBConnection): Promise<Record<string, unknown[][][]>> {
   const found: Record<string, unknown[][][]> = {};
   for (const name of relations) {
-    const columns = name === freshness.name ? '* EXCLUDE (hours_since_read)' : '*';
+    const columns = name === 'freshness' ? '* EXCLUDE (hours_since_read)' : '*';
     found[name] = [
       await rowsOf(connection, `DESCRIBE ${name}`),
       await rowsOf(connection, `SELECT ${columns} FROM ${name} ORDER BY ALL`),

@@ -232,7 +232,7 @@ describe('a file is refused by its kind, with the next step', () => {
     ['a name that ends the SQL', ['t";DROP TABLE x;--=x.csv'], /needs letters, digits/],
     ['a table of the lake', ['Orders=x.csv'], /Orders is a table of the lake/],
     ['a view of the lake', ['orders_daily=x.csv'], /is a table of the lake/],
-    ['a table of closes', ['orders_closed=x.csv'], /is a table of the lake/],
+    ['a table of what was before', ['orders_before=x.csv'], /is a table of the lake/],
     ['a name twice', ['t=x.csv', 'T=y.csv'], /T is given twice/],
   ])('says what is wrong with --csv for %s', async (_name, csvs, message) => {
     const flags = csvs.flatMap((csv) => ['--csv', csv.replace('LAKE', lake)]);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { closedPartition, dayPartition, partitionPath } from '../../shared/lake/paths.ts';
+import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
 import type { Catalog, Partition, TableShape, ValueRange } from '../../shared/ports.ts';
 import type { View } from '../../shared/reports/definition.ts';
 
@@ -114,26 +114,6 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await listed({ from: '2026-01-15', to: '2026-01-15' })).toEqual(expected('2026-01-15'));
       expect(await listed({ from: '2026-03-01', to: '2026-03-31' })).toEqual(new Map());
       expect(await catalog.snapshotsByPartition('none', [['brand', 'acme']], january)).toEqual(new Map());
-    });
-
-    it('points a partition at the snapshot of another table, and removes only that pointer', async () => {
-      const closed: TableShape = {
-        ...ORDERS,
-        name: 'orders_closed',
-        partitionKeys: ['close', 'brand', 'dt'],
-        snapshotsOf: 'orders',
-      };
-      const partition = closedPartition('2026-01', 'acme', '2026-01-31');
-      await publish('s1');
-      await catalog.ensureTable(closed);
-      await catalog.setSnapshot(closed, partition, 's1');
-      const all = new Map([[partitionPath(partition), ['s1']]]);
-      expect(await catalog.snapshotsByPartition('orders_closed', [])).toEqual(all);
-      const leading = closedPartition('2026-01', 'acme');
-      expect(await catalog.snapshotsByPartition('orders_closed', leading)).toEqual(all);
-      await catalog.removePartition('orders_closed', partition);
-      expect(await catalog.snapshotsByPartition('orders_closed', [])).toEqual(new Map());
-      expect(await snapshotsOf(day)).toEqual(['s1']);
     });
 
     it('has no snapshot in a table that does not exist', async () => {

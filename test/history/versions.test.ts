@@ -13,7 +13,8 @@ import {
   releaseDay,
 } from '../../shared/lake/documents/ledger.ts';
 import { oneClock } from '../../shared/lake/documents/stored-time.ts';
-import { versionAt, versionsOf } from '../../shared/history/versions.ts';
+import { versionsOf } from '../../shared/history/versions.ts';
+import { versionAt } from '../iceberg/version-at.ts';
 import { ZONE, readAt } from '../planning/entries.ts';
 import { runs } from '../fixtures/property-runs.ts';
 
@@ -82,13 +83,12 @@ class History {
   }
 
   /** The naive result: the last snapshot found by then, unless it had ended too long ago when the ledger forgot versions. */
-  at(atMs: number): ReturnType<typeof versionAt> {
+  at(atMs: number): string | undefined {
     const index = this.found.findLastIndex(({ fromMs }) => fromMs <= atMs);
     const snapshot = this.found[index]?.snapshot;
-    if (snapshot === undefined) return 'absent';
     const endMs = this.found[index + 1]?.fromMs;
     const isForgotten = endMs !== undefined && this.forgottenAtMs.some((ms) => ms - endMs >= KEPT_MS);
-    return isForgotten ? 'unknown' : { snapshot };
+    return isForgotten ? undefined : snapshot;
   }
 }
 
@@ -102,8 +102,8 @@ const step = fc.record(stepFields);
 /** The largest error of a clock. */
 const WORST_MS = 3 * HOUR_MS;
 
-describe('versionAt', () => {
-  it('returns what a query found at that time, for any history of commits, publications and rollbacks', () => {
+describe('versions as of a time', () => {
+  it('show what a query found at any time, for any history of commits, publications and rollbacks', () => {
     fc.assert(
       fc.property(
         fc.array(step, { minLength: 1, maxLength: 25 }),
@@ -122,15 +122,14 @@ describe('versionAt', () => {
             ...found.flatMap(({ fromMs }) => [fromMs - 1, fromMs]),
             nowMs,
           ];
-          for (const atMs of asked)
-            expect([atMs, versionAt(entry, atMs, nowMs)]).toEqual([atMs, history.at(atMs)]);
+          for (const atMs of asked) expect([atMs, versionAt(entry, atMs)]).toEqual([atMs, history.at(atMs)]);
         },
       ),
       runs(125),
     );
   });
 
-  it('is wrong by no more than the clocks, and keeps the order of publications', () => {
+  it('are wrong by no more than the clocks, and keep the order of publications', () => {
     const skewed = fc.record({ ...stepFields, aheadMs: fc.integer({ min: -WORST_MS, max: WORST_MS }) });
     fc.assert(
       fc.property(fc.array(skewed, { minLength: 1, maxLength: 25 }), (steps) => {
@@ -150,7 +149,7 @@ describe('versionAt', () => {
               ms <= nowMs && found.every(({ fromMs }) => ms < fromMs - WORST_MS || ms >= fromMs + WORST_MS),
           );
         for (const atMs of farFromAll)
-          expect([atMs, versionAt(entry, atMs, nowMs)]).toEqual([atMs, history.at(atMs)]);
+          expect([atMs, versionAt(entry, atMs)]).toEqual([atMs, history.at(atMs)]);
         const versions = versionsOf(entry);
         for (const [index, { toMs }] of versions.entries()) expect(toMs).toBe(versions[index + 1]?.fromMs);
       }),
@@ -161,7 +160,7 @@ describe('versionAt', () => {
   it.each<[string, number]>([
     ['ahead', 40 * DAY_MS],
     ['behind', -40 * DAY_MS],
-  ])('is right again after the next publication if a clock was a month %s', (_name, aheadMs) => {
+  ])('are right again after the next publication if a clock was a month %s', (_name, aheadMs) => {
     const history = new History();
     history.commit(true);
     history.nowMs += HOUR_MS;
@@ -174,10 +173,9 @@ describe('versionAt', () => {
     history.forget();
     expect(versionsOf(history.entry).map(({ snapshot }) => snapshot)).toEqual(['s1', 's2', 's3']);
     for (const atMs of [history.nowMs - HOUR_MS, history.nowMs])
-      expect([atMs, versionAt(history.entry, atMs, history.nowMs)]).toEqual([atMs, history.at(atMs)]);
+      expect([atMs, versionAt(history.entry, atMs)]).toEqual([atMs, history.at(atMs)]);
   });
 
-  const NOW_MS = START_MS + 10 * DAY_MS;
   const entry: DayEntry = {
     ...readAt(iso(START_MS), { snapshot: 's2' }),
     firstCommittedAt: iso(START_MS),
@@ -190,12 +188,8 @@ describe('versionAt', () => {
       'all earlier versions were forgotten',
       { ...entry, superseded: [], versionsFrom: iso(START_MS + DAY_MS) },
     ],
-  ])('is unknown if %s', (_name, known) => {
-    expect(versionAt(known, START_MS + DAY_MS / 2, NOW_MS)).toBe('unknown');
-  });
-
-  it('is absent if nothing is committed', () => {
-    expect(versionAt({}, START_MS, NOW_MS)).toBe('absent');
+  ])('are not known if %s', (_name, known) => {
+    expect(versionAt(known, START_MS + DAY_MS / 2)).toBeUndefined();
   });
 });
 

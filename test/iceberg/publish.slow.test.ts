@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { versionAt } from '../../shared/history/index.ts';
+import { versionAt } from './version-at.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { Lake, ObjectStore } from '../../shared/ports.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
@@ -49,13 +49,10 @@ async function pathsAt(lake: SampleLake, atMs?: number): Promise<string[]> {
   const entries = await ledgerEntries(lake, 'order_list');
   return entries.flatMap(([day, entry]) => {
     const { committed } = entry;
-    const found =
-      atMs === undefined
-        ? committed && { snapshot: committed.snapshot }
-        : versionAt(entry, atMs, lake.nowMs + DAY_MS);
+    const found = atMs === undefined ? committed?.snapshot : versionAt(entry, atMs);
     const rows = committed?.rows ?? 0;
-    return typeof found === 'object' && rows > 0
-      ? [`${URL}/snapshots/orders/brand=acme/dt=${day}/${found.snapshot}/part-0000.parquet`]
+    return found !== undefined && rows > 0
+      ? [`${URL}/snapshots/orders/brand=acme/dt=${day}/${found}/part-0000.parquet`]
       : [];
   });
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { versionAt } from '../../shared/history/index.ts';
+import { versionAt } from './version-at.ts';
 import { daysOfLedgers, readLedgers, snapshotKeyOf } from '../../shared/lake/documents/read.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { pythonPackages } from '../fakes/python-packages.ts';
@@ -56,10 +56,10 @@ it('I3: pyiceberg and DuckDB read the same rows as the links and --as-of, after 
   const filesAt = (atMs: number) =>
     daysOfLedgers(ledgers.filter(({ report }) => report.table === 'orders'))
       .flatMap((day) => {
-        const version = versionAt(day.entry, atMs, lake.nowMs);
+        const snapshot = versionAt(day.entry, atMs);
         const rows = day.entry.committed?.rows ?? 0;
-        return typeof version === 'object' && rows > 0
-          ? [`${disk.iceberg?.url}/${snapshotKeyOf(day, version.snapshot)}`]
+        return snapshot !== undefined && rows > 0
+          ? [`${disk.iceberg?.url}/${snapshotKeyOf(day, snapshot)}`]
           : [];
       })
       .sort();

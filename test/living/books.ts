@@ -1,6 +1,6 @@
 /**
  * Keeps books of the lifecycle of each order and transaction, from the readings alone: when each reading began and
- * ended, and which records it showed. The lifecycle tables, `order_states` and `transaction_states`, must be the same.
+ * ended, and which records it showed. Closes and statements are compared with them.
  */
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
 import { type Committed, parseLedger } from '../../shared/lake/documents/ledger.ts';
@@ -75,7 +75,7 @@ export function notingReadings(store: ObjectStore, nowMs: () => number, note: (r
       const outcome = await store.put(key, body, precondition);
       const scope = parseLedgerKey(key);
       const report = Object.values(reports).find(({ name }) => name === scope?.report);
-      if (outcome === 'conflict' || !scope || !report?.lifecycle) return outcome;
+      if (outcome === 'conflict' || !scope || !report?.states) return outcome;
       const text = Buffer.from(body).toString();
       // A ledger is written several times during a reading, and parsing it takes long.
       const readings = (text.match(/"(?:readFrom|attempt)":"[^"]*"/g) ?? []).join();

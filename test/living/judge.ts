@@ -59,7 +59,7 @@ export interface Judge {
   readonly seen: Map<string, SeenVersion[]>;
   /** When runs had ended (ms), and how many versions of each day had been seen then. */
   readonly moments: { atMs: number; versions: ReadonlyMap<string, number> }[];
-  columnsOf(report: ReportDefinition): Promise<Column[]>;
+  columnsOf(report: ReportDefinition): Promise<readonly Column[]>;
   /** Judges the lake after a run. @param run when it ended (ms), and whether it reported itself as complete */
   look(run: { endMs: number; isComplete: boolean }): Promise<void>;
 }
@@ -104,7 +104,7 @@ export function createJudge(brand: LivingBrand, lake: Lake, settings: Settings):
   }
 
   /** I7 */
-  async function columnsOf(report: ReportDefinition): Promise<Column[]> {
+  async function columnsOf(report: ReportDefinition): Promise<readonly Column[]> {
     const { columns } = await readSchema(lake.store, report);
     for (const { name, type } of columns) {
       const column = `${report.table}.${name}`;

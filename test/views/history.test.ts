@@ -41,19 +41,38 @@ function asRows(expected: readonly Record<string, unknown>[]): Record<string, un
     Object.fromEntries(
       Object.entries(row).map(([name, value]) => [
         name,
-        typeof value === 'bigint' ? units(value) : typeof value === 'number' && !name.startsWith('changed_after') ? String(value) : (value ?? null),
+        typeof value === 'bigint'
+          ? units(value)
+          : typeof value === 'number' && !name.startsWith('changed_after')
+            ? String(value)
+            : (value ?? null),
       ]),
     ),
   );
 }
 
-const sorted = (all: readonly Record<string, unknown>[]) => all.map((row) => JSON.stringify(row, (_, value) => (value && typeof value === 'object' && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort()) : value))).sort();
+const sorted = (all: readonly Record<string, unknown>[]) =>
+  all
+    .map((row) =>
+      JSON.stringify(row, (_, value) =>
+        value && typeof value === 'object' && !Array.isArray(value)
+          ? Object.fromEntries(Object.entries(value).sort())
+          : value,
+      ),
+    )
+    .sort();
 const withTimes = (all: readonly Record<string, unknown>[]) =>
   all.map((row) =>
     Object.fromEntries(
       Object.entries(row).map(([name, value]) => [
         name,
-        typeof value === 'string' && /_(after|by)$/.test(name) ? value.padEnd(19).slice(0, 23).replace(/^(.{19})$/, '$1.000').padEnd(23, '0') : value,
+        typeof value === 'string' && /_(after|by)$/.test(name)
+          ? value
+              .padEnd(19)
+              .slice(0, 23)
+              .replace(/^(.{19})$/, '$1.000')
+              .padEnd(23, '0')
+          : value,
       ]),
     ),
   );
@@ -73,17 +92,38 @@ describe.each(LIVES)('over what is stored of life %i', (seed) => {
     const columns = Object.keys(expected[0] ?? { month: '' });
     const found = await rows(`SELECT ${columns.join(', ')} FROM payouts`);
     const rounded = (all: readonly Record<string, unknown>[]) =>
-      all.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === 'number' ? value.toPrecision(9) : value])));
+      all.map((row) =>
+        Object.fromEntries(
+          Object.entries(row).map(([name, value]) => [
+            name,
+            typeof value === 'number' ? value.toPrecision(9) : value,
+          ]),
+        ),
+      );
     expect(sorted(rounded(found))).toEqual(sorted(rounded(asRows(expected))));
   });
 
   it('the rows at an instant are those of the last reading up to then', async () => {
     for (const share of [0.2, 0.5, 0.8, 1]) {
-      const at = Date.parse('2024-02-01T00:00:00Z') + Math.floor(share * (NOW - Date.parse('2024-02-01T00:00:00Z')) / HOUR) * HOUR;
-      const expected = DAYS.flatMap((dt) => (oracle.recordsAt(life, dt, at) ?? []).map((record) => ({ dt, ...record })));
+      const at =
+        Date.parse('2024-02-01T00:00:00Z') +
+        Math.floor((share * (NOW - Date.parse('2024-02-01T00:00:00Z'))) / HOUR) * HOUR;
+      const expected = DAYS.flatMap((dt) =>
+        (oracle.recordsAt(life, dt, at) ?? []).map((record) => ({ dt, ...record })),
+      );
       const found = await rows(atSql(timeOf(at)));
       expect(sorted(found)).toEqual(
-        sorted(asRows(expected.map(({ dt, key, state, publisher, counted }) => ({ dt, key, state, publisher_id: publisher, counted })))),
+        sorted(
+          asRows(
+            expected.map(({ dt, key, state, publisher, counted }) => ({
+              dt,
+              key,
+              state,
+              publisher_id: publisher,
+              counted,
+            })),
+          ),
+        ),
       );
     }
   });

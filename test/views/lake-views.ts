@@ -14,7 +14,7 @@ export const views: readonly ReportView[] = allViews(reports);
 const PARTITIONS = ['brand', 'dt'];
 
 /** The columns of the tables that views read, by table, with the partitions as the last columns. */
-export function tablesOf(schemas: TableSchemas): Map<string, Pick<Column, 'name' | 'type'>[]> {
+export function tablesOf(schemas: TableSchemas): Map<string, readonly Pick<Column, 'name' | 'type'>[]> {
   const text = (names: readonly string[]) => names.map((name) => ({ name, type: 'string' as const }));
   const ofReports = Object.values(reports).flatMap((report) => {
     const columns = schemas.get(report.table)?.columns ?? [];
@@ -51,7 +51,10 @@ export async function createViews(
     const defined = columns.map(({ name, type }) => `"${name}" ${typeSpec(type).duckdb}`);
     await connection.run(`CREATE OR REPLACE TABLE ${table} (${defined.join(', ')})`);
   }
-  for (const view of withReadViews(views, views.filter(({ name }) => only?.includes(name) ?? true))) {
+  for (const view of withReadViews(
+    views,
+    views.filter(({ name }) => only?.includes(name) ?? true),
+  )) {
     const sql = inDuckDb(viewOver(view, all, roles).sql).replaceAll(NOW_SQL, now);
     await connection.run(`CREATE OR REPLACE VIEW ${view.name} AS ${sql}`);
   }
@@ -60,8 +63,16 @@ export async function createViews(
 export type Cell = string | number | bigint | boolean | null | undefined;
 export type Row = Readonly<Record<string, Cell>>;
 
-export async function insert(connection: DuckDBConnection, table: string, rows: readonly Row[]): Promise<void> {
-  for (const [names, own] of Map.groupBy(rows, (row) => Object.keys(row).map((name) => `"${name}"`).join(', '))) {
+export async function insert(
+  connection: DuckDBConnection,
+  table: string,
+  rows: readonly Row[],
+): Promise<void> {
+  for (const [names, own] of Map.groupBy(rows, (row) =>
+    Object.keys(row)
+      .map((name) => `"${name}"`)
+      .join(', '),
+  )) {
     const values = own.map((row) => `(${Object.values(row).map(literal).join(', ')})`);
     await connection.run(`INSERT INTO ${table} (${names}) VALUES ${values.join(', ')}`);
   }

@@ -42,7 +42,12 @@ export const COLUMNS: readonly Column[] = [
 
 export const ROLES = {
   fields: {
-    ...{ amount: ['order_amount', 'amount'], commission: 'commission', currency: 'currency', state: 'status' },
+    ...{
+      amount: ['order_amount', 'amount'],
+      commission: 'commission',
+      currency: 'currency',
+      state: 'status',
+    },
     ...{ kind: 'type', publisher_id: 'publisher.id', publisher_name: 'publisher.name', order_id: 'transid' },
   },
   words: { open: 'new', ok: 'effective', locked: 'locked', settled: 'paid', cancelled: 'void' },
@@ -84,9 +89,20 @@ export function lifeOf(seed: number): Life {
   const key = pick(KEYS);
   let ids = 0;
   const money = () =>
-    pick([`${below(90)}`, `${below(90)}.${below(90) + 10}`, '-3.5', '0', '0.000000001', '9876543210123456789.123456789']);
+    pick([
+      `${below(90)}`,
+      `${below(90)}.${below(90) + 10}`,
+      '-3.5',
+      '0',
+      '0.000000001',
+      '9876543210123456789.123456789',
+    ]);
   const publisher = () =>
-    pick([null, 'no JSON', ...['A', 'B', 'Zoë "Q"'].map((id) => JSON.stringify({ id, name: pick(['Ann', 'Bo']) }))]);
+    pick([
+      null,
+      'no JSON',
+      ...['A', 'B', 'Zoë "Q"'].map((id) => JSON.stringify({ id, name: pick(['Ann', 'Bo']) })),
+    ]);
   const record = (): LifeRecord => ({
     transid: chance(0.15) ? null : `o${(ids += 1)}`,
     line: pick([null, '1', '2']),
@@ -127,7 +143,10 @@ export function lifeOf(seed: number): Life {
       () => replace({ ...before, ...priced() }),
       () => replace({ ...before, transid: chance(0.5) ? null : `o${(ids += 1)}` }),
       () => replace({ ...before, amount: null, order_amount: before.order_amount ?? before.amount ?? null }),
-      ...Array.from({ length: 6 }, () => () => replace({ ...before, status: pick(['ok', 'locked', 'settled', 'settled', 'cancelled']) })),
+      ...Array.from(
+        { length: 6 },
+        () => () => replace({ ...before, status: pick(['ok', 'locked', 'settled', 'settled', 'cancelled']) }),
+      ),
     ];
     pick(changes)();
   };
@@ -139,7 +158,8 @@ export function lifeOf(seed: number): Life {
     while (chance(0.6)) change();
     const day = pick(DAYS);
     const to = now + below(HOUR);
-    if (now >= endOf(day, zone)) readings.get(day)?.push({ from: now, to, records: structuredClone(service.get(day) ?? []) });
+    if (now >= endOf(day, zone))
+      readings.get(day)?.push({ from: now, to, records: structuredClone(service.get(day) ?? []) });
     now = to + 1;
   }
   return { zone, key, readings };
@@ -191,8 +211,22 @@ export function storedRows(brand: string, report: string, { zone, key, readings 
     }
     const ages = [30, 60, 90].map((age) => [`age_${age}`, timeOf(endOf(dt, zone, age))]);
     coverage?.push({
-      ...{ brand, report, dt, month: dt.slice(0, 7), committed_state: 'complete', rows: last.records.length, key, place },
-      ...{ first_by: timeOf(first.to), first_after: timeOf(first.from), time_zone: zone, ...Object.fromEntries(ages) },
+      ...{
+        brand,
+        report,
+        dt,
+        month: dt.slice(0, 7),
+        committed_state: 'complete',
+        rows: last.records.length,
+        key,
+        place,
+      },
+      ...{
+        first_by: timeOf(first.to),
+        first_after: timeOf(first.from),
+        time_zone: zone,
+        ...Object.fromEntries(ages),
+      },
     });
   }
   return { current: current ?? [], before: before ?? [], coverage: coverage ?? [] };

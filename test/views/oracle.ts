@@ -1,5 +1,17 @@
 /* Replays the readings of a life in plain JavaScript. It knows no places, no changes and no SQL. */
-import { DAY, DAYS, type Life, type LifeRecord, NOW, type Reading, endOf, jsonOf, keyOf, textOf, timeOf } from './life.ts';
+import {
+  DAY,
+  DAYS,
+  type Life,
+  type LifeRecord,
+  NOW,
+  type Reading,
+  endOf,
+  jsonOf,
+  keyOf,
+  textOf,
+  timeOf,
+} from './life.ts';
 
 export interface Known {
   key: string | null;
@@ -14,7 +26,12 @@ export interface Known {
   counted: bigint | undefined;
 }
 
-const WORDS: Readonly<Record<string, string>> = { open: 'new', ok: 'effective', settled: 'paid', cancelled: 'void' };
+const WORDS: Readonly<Record<string, string>> = {
+  open: 'new',
+  ok: 'effective',
+  settled: 'paid',
+  cancelled: 'void',
+};
 const LIMIT = 10n ** 29n;
 
 function amountOf(texts: readonly (string | null | undefined)[]): bigint | undefined {
@@ -108,7 +125,13 @@ export function orderStates(life: Life): Record<string, unknown>[] {
       });
       const atFirst = seen[0]?.group;
       return {
-        ...{ dt, key, records: now?.count ?? 0, publisher_id: last?.group?.publisher, kind: last?.group?.kind },
+        ...{
+          dt,
+          key,
+          records: now?.count ?? 0,
+          publisher_id: last?.group?.publisher,
+          kind: last?.group?.kind,
+        },
         ...{ currency: last?.group?.currency, state: last?.group?.state, seen_currency: first?.currency },
         ...{ amount: last?.group?.amount, commission: last?.group?.commission },
         counted_commission: now ? now.counted : 0n,
@@ -159,9 +182,15 @@ export function reversed(life: Life): Reversed[] {
       ...(isStill ? [] : first.records.filter(isPaid)).map((record) => ({ record, sign: 1n })),
       ...current.filter((record) => !isSame(record)).map((record) => ({ record, sign: -1n })),
     ];
-    return [...Map.groupBy(parts, ({ record }) => JSON.stringify([record.publisher, record.currency])).values()].map(
+    return [
+      ...Map.groupBy(parts, ({ record }) => JSON.stringify([record.publisher, record.currency])).values(),
+    ].map(
       (own): Reversed => ({
-        ...{ dt: first.dt, publisher: own[0]?.record.publisher ?? null, currency: own[0]?.record.currency ?? null },
+        ...{
+          dt: first.dt,
+          publisher: own[0]?.record.publisher ?? null,
+          currency: own[0]?.record.currency ?? null,
+        },
         difference: sumOf(own.map(({ record, sign }) => record.counted && record.counted * sign)),
         unknown: own.filter(({ record }) => record.counted === undefined).length,
       }),
@@ -212,7 +241,13 @@ function reversedWithoutKey(life: Life): Reversed[] {
         const lost = Math.max(0, own.length - (later.get(text)?.length ?? 0));
         if (record?.state !== 'paid' || lost === 0) return [];
         return Array.from({ length: lost }, () => ({
-          ...{ dt, publisher: record.publisher, currency: record.currency, difference: undefined, unknown: 1 },
+          ...{
+            dt,
+            publisher: record.publisher,
+            currency: record.currency,
+            difference: undefined,
+            unknown: 1,
+          },
         }));
       });
     });
@@ -238,12 +273,19 @@ export function payouts(life: Life): Record<string, unknown>[] {
     const voids = own.filter(({ state }) => state === 'void');
     return {
       ...{ month, publisher_id, currency },
-      publisher_name: greatest(own.map(({ dt, name }) => (name === null ? null : `${dt}${name}`)))?.slice(10) ?? null,
-      ...{ commission: counted(() => true), final: counted(isFinal), may_change: counted((each) => !isFinal(each)) },
+      publisher_name:
+        greatest(own.map(({ dt, name }) => (name === null ? null : `${dt}${name}`)))?.slice(10) ?? null,
+      ...{
+        commission: counted(() => true),
+        final: counted(isFinal),
+        may_change: counted((each) => !isFinal(each)),
+      },
       void: sumOf(voids.map(({ commission }) => commission)),
       reversed_after_paid: sumOf(lost.map(({ difference }) => difference)),
       unknown_amounts:
-        [...own, ...voids].filter(({ state, ...each }) => (state === 'void' ? each.commission : each.counted) === undefined).length -
+        [...own, ...voids].filter(
+          ({ state, ...each }) => (state === 'void' ? each.commission : each.counted) === undefined,
+        ).length -
         voids.filter(({ commission }) => commission === undefined).length +
         lost.reduce((sum, { unknown }) => sum + unknown, 0),
       ...Object.fromEntries(AGES.map((age, index) => [`changed_after_${age}`, aged[index]?.get(id)])),
@@ -257,15 +299,23 @@ export function payouts(life: Life): Record<string, unknown>[] {
 }
 
 /** The share of what counted at an age that changed later, by row; only for months that are that old. */
-function movedSince(life: Life, age: number, idOf: (of: { dt: string; publisher: string | null; currency: string | null }) => string) {
+function movedSince(
+  life: Life,
+  age: number,
+  idOf: (of: { dt: string; publisher: string | null; currency: string | null }) => string,
+) {
   const rows = new Map<string, { then: (bigint | undefined)[]; moved: (bigint | undefined)[] }>();
   for (const dt of DAYS) {
     const [year = 0, month = 0] = dt.split('-').map(Number);
     const isOld = NOW - Date.UTC(year, month, 1) >= age * DAY;
     const [then, now] = [recordsAt(life, dt, endOf(dt, life.zone, age)), recordsAt(life, dt, NOW)];
     if (!isOld || !then || !now) continue;
-    const sides = [...then.map((record) => ({ record, sign: 1n })), ...now.map((record) => ({ record, sign: -1n }))];
-    const partOf = ({ record }: { record: Known }) => JSON.stringify([record.key, record.publisher, record.currency]);
+    const sides = [
+      ...then.map((record) => ({ record, sign: 1n })),
+      ...now.map((record) => ({ record, sign: -1n })),
+    ];
+    const partOf = ({ record }: { record: Known }) =>
+      JSON.stringify([record.key, record.publisher, record.currency]);
     for (const own of Map.groupBy(sides, partOf).values()) {
       const { publisher = null, currency = null } = own[0]?.record ?? {};
       const id = idOf({ dt, publisher, currency });
@@ -278,7 +328,10 @@ function movedSince(life: Life, age: number, idOf: (of: { dt: string; publisher:
   }
   const shares = [...rows].map(([id, { then, moved }]) => {
     const [whole, part] = [sumOf(then), sumOf(moved)];
-    return [id, whole !== undefined && part !== undefined && whole > 0n ? Number(part) / Number(whole) : undefined] as const;
+    return [
+      id,
+      whole !== undefined && part !== undefined && whole > 0n ? Number(part) / Number(whole) : undefined,
+    ] as const;
   });
   return new Map(shares);
 }

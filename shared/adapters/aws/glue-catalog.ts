@@ -17,7 +17,7 @@ import {
   UpdatePartitionCommand,
   UpdateTableCommand,
 } from '@aws-sdk/client-glue';
-import { partitionPath, snapshotPrefix, storedAt, tablePrefix } from '../../lake/paths.ts';
+import { partitionPath, snapshotPrefix, tablePrefix } from '../../lake/paths.ts';
 import type { Catalog, Partition, TableShape, ValueRange } from '../../ports.ts';
 import type { View } from '../../reports/definition.ts';
 import { awsClientOptions, unlessFailedWith } from './errors.ts';
@@ -114,7 +114,7 @@ export function openGlueCatalog(
   async function setSnapshot(shape: TableShape, partition: Partition, snapshot: string): Promise<void> {
     // A single partition with a type that its table lacks would make every query of the table fail.
     if ((ensured.get(shape.name) ?? 0) < shape.columns.length) await ensureTable(shape);
-    const prefix = snapshotPrefix(...storedAt(shape, partition), snapshot);
+    const prefix = snapshotPrefix(shape.name, partition, snapshot);
     // Refuses an id that no object key can have.
     checkedKey(prefix.slice(0, -1));
     const PartitionInput = newPartition(shape, partition, `${lakeUrl}/${prefix}`);

@@ -1,6 +1,6 @@
 import { type Dirent, linkSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { LOCAL_CATALOG_FOLDER, OBJECT_ID, partitionPath, snapshotKey, storedAt } from '../../lake/paths.ts';
+import { LOCAL_CATALOG_FOLDER, OBJECT_ID, partitionPath, snapshotKey } from '../../lake/paths.ts';
 import type { Catalog, ValueRange } from '../../ports.ts';
 import { errorCode, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
@@ -26,7 +26,7 @@ export function createLocalCatalog(folder: string): Catalog {
     ensureView: async () => {},
     setSnapshot: (shape, partition, snapshot) =>
       onDisk(root, async () => {
-        const object = join(root, checkedKey(snapshotKey(...storedAt(shape, partition), snapshot)));
+        const object = join(root, checkedKey(snapshotKey(shape.name, partition, snapshot)));
         const links = folderOf(shape.name, partitionPath(partition));
         await underLakeLock(root, () => link(root, object, links, `${snapshot}${SUFFIX}`));
         await syncFolder(links);

@@ -60,8 +60,8 @@ const history = storedObject(() => ({
   /** The end of the reading that made the newest change. It grows from change to change. */
   lastBy: z.optional(storedTime),
   /**
-   * History began anew with this change: what the day was before it is not known. The reason is missing after an erasure; the
-   * field is the one that differs in most records.
+   * History began anew with this change: what the day was before it is not known. The reason is missing after an erasure. The
+   * field differs in more records than any other field.
    */
   anewPlace: z.optional(storedCount),
   anewBy: z.optional(storedTime),

@@ -265,13 +265,6 @@ export function readColumn(
   };
 }
 
-/** The values of a column in `_rescued`. The codes are a copy. */
-export function readRescuedColumn(rows: number, coded: CodedColumn, column: Column): ReadColumn {
-  const read = (_: unknown, code: number) => readRescued(column, rescuedAt(coded, code));
-  const values = Array.from({ length: countOf(coded) }, read);
-  return { codes: coded.codes.slice(0, rows), values };
-}
-
 type Rescued = Readonly<Record<string, Json>> | undefined;
 
 function rescuedAt(coded: CodedColumn, code: number): Rescued {

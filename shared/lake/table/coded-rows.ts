@@ -1,6 +1,6 @@
 import type { Value } from '../../column-types.ts';
 import type { Row } from './columns.ts';
-import { type Texts, isNullText, textOfCode, textsOf } from './texts.ts';
+import { type Texts, textOfCode, textsOf } from './texts.ts';
 
 /**
  * A column of many rows with each different value once: a row's value is the value of its code, and `undefined` is
@@ -39,11 +39,6 @@ export function valueOfCode(column: CodedColumn, code: number): Value | undefine
   if ('texts' in column) return textOfCode(column.texts, code);
   const units = column.units[code] ?? Number.NaN;
   return Number.isNaN(units) ? undefined : BigInt(units);
-}
-
-export function isNullCode(column: CodedColumn, code: number): boolean {
-  if ('units' in column) return Number.isNaN(column.units[code] ?? Number.NaN);
-  return 'texts' in column ? isNullText(column.texts, code) : column.values[code] === undefined;
 }
 
 /** A column and its name. It is valid until the next column is requested. */

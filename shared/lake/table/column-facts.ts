@@ -13,7 +13,6 @@ import {
   valueOfCode,
 } from './coded-rows.ts';
 import { STATE_WORDS, comparedState, withoutSpaces } from '../../reports/definition.ts';
-import { joined, textsOf } from './texts.ts';
 
 /** A table may have a thousand numeric columns, and a ledger contains the sums for a whole month. */
 const MAX_SUMS = 50;
@@ -205,33 +204,6 @@ export function readerOf(column: CodedColumn): (row: number) => Value | undefine
     values[code] ??= valueOfCode(column, code);
     return values[code];
   };
-}
-
-/** The column with these codes; codes after its own refer to the added values. */
-export function withValues(
-  column: CodedColumn | undefined,
-  codes: Uint32Array,
-  added: readonly (Value | undefined)[],
-  type: ColumnType,
-): CodedColumn {
-  if (column && added.length === 0) return { ...column, codes };
-  if (column && 'units' in column && added.every(isShort)) {
-    const units = new Float64Array(column.units.length + added.length);
-    units.set(column.units);
-    units.set(added.map(Number), column.units.length);
-    return { codes, units };
-  }
-  if (column && 'texts' in column) return { codes, texts: joined(column.texts, textsOf(added)) };
-  const values = [...(column ? valuesOf(column) : [undefined]), ...added];
-  return type === 'string' ? { codes, texts: textsOf(values) } : { codes, values };
-}
-
-function isShort(value: Value | undefined): boolean {
-  return typeof value === 'bigint' && Number.isSafeInteger(Number(value));
-}
-
-export function valuesOf(column: CodedColumn): (Value | undefined)[] {
-  return Array.from({ length: countOf(column) }, (_, code) => valueOfCode(column, code));
 }
 
 /** If there may be more combinations for each row, counting them would cost more than it saves. */

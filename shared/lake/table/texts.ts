@@ -51,20 +51,3 @@ export function joinedBytes(
   }
   return { bytes: Buffer.concat(parts), starts, ends };
 }
-
-/** The texts of both; the codes of `other` follow the codes of `one`. */
-export function joined(one: Texts, other: Texts): Texts {
-  const [first, length] = [one.starts.length, one.starts.length + other.starts.length];
-  const [starts, ends] = [new Uint32Array(length), new Uint32Array(length)];
-  starts.set(one.starts);
-  ends.set(one.ends);
-  starts.set(
-    other.starts.map((start) => start + one.bytes.length),
-    first,
-  );
-  ends.set(
-    other.ends.map((end, code) => (isNullText(other, code) ? 0 : end + one.bytes.length)),
-    first,
-  );
-  return { bytes: Buffer.concat([one.bytes, other.bytes]), starts, ends };
-}
