@@ -15,6 +15,7 @@ import { printManyBrands } from './compare/brands.ts';
 import { printCheck } from './compare/check.ts';
 import { printWhoEndsRight } from './compare/ends-right.ts';
 import { printGrowth } from './compare/growth.ts';
+import { printHistory } from './compare/history.ts';
 import { printIceberg } from './compare/iceberg.ts';
 import { type Peers, findPeers } from './compare/peers.ts';
 import { printRestated } from './compare/restated.ts';
@@ -50,6 +51,7 @@ const full = {
     { records: 500_000, oneIn: 1, rounds: 1 },
   ],
   right: { pages: 210 },
+  history: { months: 24, ordersPerMonth: 100_000, rounds: 3 },
   iceberg: { brands: 5, days: 1_096 },
   synth: { brands: [1, 60, 300], rounds: 3 },
 };
@@ -62,6 +64,7 @@ const small: typeof full = {
   brands: [{ brands: 5, days: 4, pagesPerDay: 2, latencyMs: 20 }],
   restated: [{ records: 10_000, oneIn: 100, rounds: 1 }],
   right: { pages: 10 },
+  history: { months: 3, ordersPerMonth: 1_000, rounds: 1 },
   iceberg: { brands: 2, days: 62 },
   synth: { brands: [1, 5], rounds: 1 },
 };
@@ -101,6 +104,7 @@ const sections: Record<string, () => Promise<void>> = {
   },
   // Each peer waits for a timeout, for which a small run has no time.
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
+  history: () => printHistory({ ...plan.history, rounds: rounds ?? plan.history.rounds }),
   iceberg: () => printIceberg(plan.iceberg),
   synth: () => printSynth({ ...plan.synth, rounds: rounds ?? plan.synth.rounds }),
 };

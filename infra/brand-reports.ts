@@ -30,6 +30,7 @@ import { Lake } from './lake.ts';
 import { Operators } from './operators.ts';
 import { output } from './output.ts';
 import { SyncFunction } from './sync-function.ts';
+import { assertViewsFit } from './view-sizes.ts';
 import { WatchFunction } from './watch-function.ts';
 
 /** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */
@@ -173,6 +174,7 @@ function outputEvents(scope: Construct, { brands }: Settings): void {
 function settingsOf({ settings: input, bucket, removalPolicy, program = {} }: BrandReportsProps): Settings {
   const { reports = ourReports, origin = 'settings' } = program;
   const { deployment, ...settings } = parseSettings(input, reports, origin);
+  assertViewsFit(reports, { ...settings, deployment });
   const keeps = removalPolicy ? removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
   return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
 }

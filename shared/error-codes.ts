@@ -69,7 +69,7 @@ type Catalog =
   | 'not_a_view'
   | 'other_lake';
 type Functions = 'environment' | 'event';
-type Stack = 'adopts_own' | 'instance_name' | 'secret_outside_prefix' | 'shared_bucket';
+type Stack = 'adopts_own' | 'instance_name' | 'secret_outside_prefix' | 'shared_bucket' | 'view_too_large';
 
 export type Bugs = 'bad_key' | 'never_ends' | 'not_paged' | 'run_twice' | 'unexpected';
 

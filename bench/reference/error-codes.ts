@@ -502,6 +502,10 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
     'Leave `secretName` out, or give the secret a name that begins with `brand-reports/`.',
   ],
   shared_bucket: ['Two constructs use the same bucket.', 'Name another bucket, or deploy all brands as one.'],
+  view_too_large: [
+    'The settings of the brands differ so much that Glue would refuse the text of a view.',
+    'Give brands the same `fields`, `kinds` and `states`, or deploy some of the brands as a second stack.',
+  ],
 };
 
 export const bugs: Record<Bugs, Explanation> = {

@@ -20,7 +20,7 @@ const CHANGE = ['_key', '_what', '_place', '_cause', ...TIMES];
  * first key of the table, because the day has no key yet.
  * @param used the columns of the records
  */
-export function rowsSql(
+function rowsSql(
   { table, report }: OfReport,
   { columns, keys = [] }: Schema,
   used: readonly string[],
@@ -45,6 +45,23 @@ export function rowsSql(
   )`;
 }
 
+/**
+ * SQL of the values that roles use, for each row of the table and, unless `isCurrent`, for each that a change replaced.
+ * @param values their names by SQL
+ */
+export function valuesSql(
+  of: OfReport,
+  schema: Schema,
+  values: ReadonlyMap<string, string>,
+  isCurrent: boolean,
+): string {
+  const all = [...values].map(([sql, name]) => `, ${sql} AS ${name}`).join('');
+  if (isCurrent) return `SELECT brand, dt${all} FROM ${of.table}`;
+  const texts = [...values.keys()].join(' ');
+  const used = schema.columns.map(({ name }) => name).filter((name) => texts.includes(`"${name}"`));
+  return `SELECT brand, dt, _key AS key, _place AS place, _what AS what, _after AS changed_after, _by AS changed_by, _cause AS cause${all} FROM ${rowsSql(of, schema, used)} AS rows_of_table`;
+}
+
 const VERSIONS = ['_version', '_previous'];
 /** Trino accepts at most 254 elements in an array that SQL lists. */
 const MAX_ELEMENTS = 200;
@@ -61,7 +78,7 @@ export function changesSql({ table, report }: OfReport, schema: Schema): string 
   const group = 'PARTITION BY brand, dt, _key';
   return `SELECT brand, CAST('${report}' AS varchar) AS report, dt, _place AS place, _key AS key, _what AS what, _cause AS cause,
   _after AS changed_after, _by AS changed_by, _version AS version, _previous AS previous_version,
-  CASE WHEN _what = 'altered' AND next_place = follows_place THEN ${CHANGED_NAMES_SQL} END AS columns,
+  CASE WHEN _what = 'altered' AND next_place = follows_place THEN NULLIF(${CHANGED_NAMES_SQL}, '') END AS columns,
   CASE WHEN _key IS NULL AND _what = 'added' THEN CAST(NULL AS varchar) ELSE record END AS before,
   CASE WHEN _key IS NULL AND _what = 'added' THEN record WHEN _key IS NOT NULL AND next_place = follows_place THEN next_record END AS after
 FROM (
@@ -70,9 +87,9 @@ FROM (
   FROM (
     SELECT *, row_number() OVER (${group}, _place ORDER BY record) AS nth
     FROM (
-      SELECT *, CASE WHEN _key IS NULL OR _what <> 'added' THEN '{' || ${RECORD_SQL} || '}' END AS record
+      SELECT *, CASE WHEN _key IS NULL OR _what <> 'added' THEN '{' || COALESCE(${RECORD_SQL}, '') || '}' END AS record
       FROM (
-        SELECT ${control}, ${arraySql(names.map((name) => `'${name}'`))} AS names, ${arraySql(columns.map(textOfColumn))} AS cells
+        SELECT ${control}, split('${names.join(',')}', ',') AS names, ${arraySql(columns.map(textOfColumn))} AS cells
         FROM ${rows} AS rows_of_table
         LEFT JOIN (
           SELECT DISTINCT brand AS _brand_of, dt AS _dt_of, _key AS _key_of FROM ${beforeTable(table)} WHERE _key IS NOT NULL

@@ -18,7 +18,7 @@ import {
 } from '../reports/definition.ts';
 import { amountSql, decimalSql, listSql, textSql } from '../reports/views/view-sql.ts';
 import { type Role, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
-import { changesSql, rowsSql } from './record-sql.ts';
+import { changesSql, valuesSql } from './record-sql.ts';
 
 /** By table. */
 export type TableSchemas = ReadonlyMap<string, Pick<StoredSchema, 'columns' | 'keys'>>;
@@ -39,59 +39,90 @@ export function tableRoles(
   );
 }
 
+/** The part of the SQL of a base view that brands with equal roles share. */
+const PART_IN_SQL = /<<(.*)>>/s;
+/**
+ * At the beginning of the SQL of a base view, e.g. `{orders.rows of order_list}`: its parts read the values of roles from
+ * `record_values`. `rows`: of the current rows and of those that changes replaced. `changes`: the rows of the view.
+ */
+const ROWS_IN_SQL = /\{(\w+)\.(rows|current|changes) of (\w+)\}/g;
+
 export function viewOver(
   { tables: _tables, sql, ...view }: ReportView,
   schemas: TableSchemas,
   roles: TableRoles,
 ): View {
-  const sqlOf = (of: (table: string) => BrandRoles | undefined) => withRoles(sql, schemas, of);
+  const [, part = sql] = PART_IN_SQL.exec(sql) ?? [];
+  const values = new Values(part !== sql);
+  const sqlOf = (of: (table: string) => BrandRoles | undefined) => withRoles(part, schemas, of, values);
   const usual = sqlOf(() => undefined);
-  const used = new Set([...sql.matchAll(NAME_IN_SQL)].map(([, table = '']) => table));
+  const used = new Set([...part.matchAll(NAME_IN_SQL)].map(([, table = '']) => table));
   const brands = new Set([...used].flatMap((table) => Object.keys(roles.get(table) ?? {})));
   const groups = Map.groupBy(brands, (brand) => sqlOf((table) => roles.get(table)?.[brand]));
   const [first = usual] = groups.keys();
-  if (groups.size <= 1) return { ...view, sql: first };
-  groups.delete(usual);
-  const parts = [...groups].map(([own, of]) => partOf(own, `brand IN (${listSql(of)})`));
-  const rest = partOf(usual, `brand NOT IN (${listSql([...groups.values()].flat())})`);
-  return { ...view, sql: [...parts, rest].join('\nUNION ALL\n') };
+  const parts = groups.size > 1 ? partsOf(groups, usual) : first;
+  const rows = (_match: string, table: string, what: string, report: string) => {
+    const schema = schemas.get(table) ?? { columns: [] };
+    const of = { table, report };
+    if (what === 'changes') return changesSql(of, schema);
+    return `WITH record_values AS (${valuesSql(of, schema, values.all(), what === 'current')})\n`;
+  };
+  return {
+    ...view,
+    sql: sql.replace(part === sql ? sql : PART_IN_SQL, () => parts).replaceAll(ROWS_IN_SQL, rows),
+  };
 }
 
-function partOf(sql: string, where: string): string {
-  return `SELECT * FROM (\n${sql}\n) AS part WHERE ${where}`;
+/** Each group of brands with equal roles, and all other brands. Only the first names the columns. */
+function partsOf(groups: ReadonlyMap<string, readonly string[]>, usual: string): string {
+  const others = [...groups].filter(([sql]) => sql !== usual);
+  const unnamed = (sql: string) => sql.replaceAll(/ AS \w+(?=, | FROM record_values)/g, '');
+  const listed = others.map(
+    ([sql, brands], index) => `${index === 0 ? sql : unnamed(sql)} WHERE brand IN (${listSql(brands)})`,
+  );
+  const rest = `${unnamed(usual)} WHERE brand NOT IN (${listSql(others.flatMap(([, brands]) => brands))})`;
+  return [...listed, rest].join('\nUNION ALL ');
+}
+
+/** The values of roles, each under a short name: the parts of a view name them often. */
+class Values {
+  readonly #names = new Map<string, string>();
+  readonly #areNamed: boolean;
+
+  constructor(areNamed: boolean) {
+    this.#areNamed = areNamed;
+  }
+
+  name(value: string): string {
+    if (!this.#areNamed) return value;
+    const name = this.#names.get(value) ?? `v${this.#names.size}`;
+    this.#names.set(value, name);
+    return name;
+  }
+
+  all(): ReadonlyMap<string, string> {
+    return this.#names;
+  }
 }
 
 function withRoles(
   sql: string,
   schemas: TableSchemas,
   rolesIn: (table: string) => BrandRoles | undefined,
+  values: Values,
 ): string {
-  const used = new Set<string>();
-  const sqlOfRoles = sql.replaceAll(NAME_IN_SQL, (match, table: string, name: string) => {
+  return sql.replaceAll(NAME_IN_SQL, (match, table: string, name: string) => {
     const role = name === 'type' ? 'kind' : name;
     if (!isRole(role)) throw new TypeError(`${name} is not a role`);
     const own = rolesIn(table);
     const places = valuePlaces(role, schemas.get(table)?.columns ?? [], own);
     if (match.endsWith('?}')) return String(places.length > 0);
-    for (const { column } of places) used.add(column);
-    return name === 'type' ? textOf(places) : roleSql(role, places, own);
-  });
-  return sqlOfRoles.replaceAll(ROWS_IN_SQL, (_match, table: string, what: string, report: string) => {
-    const schema = schemas.get(table) ?? { columns: [] };
-    const of = { table, report };
-    return what === 'changes' ? changesSql(of, schema) : rowsSql(of, schema, [...used]);
+    return name === 'type' ? textOf(places, values) : roleSql(role, places, own, values);
   });
 }
 
-/**
- * `{orders.rows of order_list}`: the rows of the table and those that changes replaced, with the columns that roles use.
- * `{orders.changes of order_list}`: its rows in the view `changes`.
- */
-const ROWS_IN_SQL = /\{(\w+)\.(rows|changes) of (\w+)\}/g;
-
 /** Where a record may have the value of a role: in a column, in the JSON that a column contains, or in `_rescued`. */
 interface ValuePlace {
-  column: string;
   /** Its value in SQL; a text, unless the place is a column of decimals. */
   value: string;
   isDecimal: boolean;
@@ -107,20 +138,25 @@ function valuePlaces(role: Role, columns: readonly Column[], own: BrandRoles | u
   return [
     ...places.map(({ column: { name, type }, path }): ValuePlace => {
       const text = type === 'string' ? quoted(name) : `CAST(${quoted(name)} AS varchar)`;
-      if (path.length > 0) return { column: name, value: jsonSql(text, path.join('.')), isDecimal: false };
+      if (path.length > 0) return { value: jsonSql(text, path.join('.')), isDecimal: false };
       const isDecimal = type.startsWith('decimal') && isAmountRole(role);
-      return { column: name, value: isDecimal ? quoted(name) : text, isDecimal };
+      return { value: isDecimal ? quoted(name) : text, isDecimal };
     }),
     // A value that its column cannot represent exactly, such as 1.0320000000000003.
     ...[...rescued].map(
-      (field): ValuePlace => ({ column: RESCUED, value: jsonSql(quoted(RESCUED), field), isDecimal: false }),
+      (field): ValuePlace => ({ value: jsonSql(quoted(RESCUED), field), isDecimal: false }),
     ),
   ];
 }
 
-function roleSql(role: Role, places: readonly ValuePlace[], own: BrandRoles | undefined): string {
-  if (isAmountRole(role)) return amountOf(places);
-  const text = textOf(places);
+function roleSql(
+  role: Role,
+  places: readonly ValuePlace[],
+  own: BrandRoles | undefined,
+  values: Values,
+): string {
+  if (isAmountRole(role)) return amountOf(places, values);
+  const text = textOf(places, values);
   if (places.length === 0) return role === 'kind' ? "CAST('sale' AS varchar)" : text;
   switch (role) {
     case 'currency':
@@ -136,20 +172,22 @@ function roleSql(role: Role, places: readonly ValuePlace[], own: BrandRoles | un
 }
 
 /** The first text that is not empty. */
-function textOf(places: readonly ValuePlace[]): string {
-  const texts = places.map(({ value }) => textSql(value));
+function textOf(places: readonly ValuePlace[], values: Values): string {
+  const texts = places.map(({ value }) => values.name(textSql(value)));
   const [only = 'CAST(NULL AS varchar)', ...others] = texts;
   return others.length === 0 ? only : `COALESCE(${texts.join(', ')})`;
 }
 
 /** The first value that is not empty, as an amount. A decimal is not cast to text and back, which takes much longer. */
-function amountOf(places: readonly ValuePlace[]): string {
-  const amounts = places.map(({ value, isDecimal }) => (isDecimal ? decimalSql(value) : amountSql(value)));
+function amountOf(places: readonly ValuePlace[], values: Values): string {
+  const amounts = places.map(({ value, isDecimal }) =>
+    values.name(isDecimal ? decimalSql(value) : amountSql(value)),
+  );
   const last = amounts.pop() ?? decimalSql('NULL');
   if (amounts.length === 0) return last;
   const cases = amounts.map((amount, index) => {
     const { value = '', isDecimal } = places[index] ?? {};
-    return `WHEN ${isDecimal ? value : textSql(value)} IS NOT NULL THEN ${amount}`;
+    return `WHEN ${values.name(isDecimal ? value : textSql(value))} IS NOT NULL THEN ${amount}`;
   });
   return `CASE ${cases.join(' ')} ELSE ${last} END`;
 }
@@ -174,9 +212,11 @@ function kindSql(kind: string, bonuses: readonly string[] = BONUS_KINDS): string
   return `CAST(${value} AS varchar)`;
 }
 
-/** A word of the settings in lower case, by the engine's own rules, which differ for letters such as İ. */
+/** A word of the settings in lower case; by the engine's own rules if these differ, as for İ. */
 function wordSql(word: string): string[] {
-  return spellings(withoutSpaces(word)).map((each) => `lower('${each}')`);
+  return spellings(withoutSpaces(word)).map((each) =>
+    /^[\x20-\x7e]*$/.test(each) ? `'${each.toLowerCase()}'` : `lower('${each}')`,
+  );
 }
 
 /** A column may have the name of a keyword, such as `order`. */

@@ -1,99 +1,48 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ColumnType } from '../../shared/column-types.ts';
-import { baseSchema } from '../../shared/lake/table/columns.ts';
-import { changeViews } from '../../shared/history/change-views.ts';
-import { coverageTable } from '../../shared/catalog/coverage.ts';
-import { viewOver } from '../../shared/catalog/view-roles.ts';
-import { closedTable } from '../../shared/lake/paths.ts';
-import { lifecycleTables } from '../../shared/lifecycle/index.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import { changesTable } from '../../shared/history/change-views.ts';
-import { type ReportView, type View, namesUsedBy } from '../../shared/reports/definition.ts';
-import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
+import { viewOver } from '../../shared/catalog/view-roles.ts';
+import type { Column, ColumnType } from '../../shared/column-types.ts';
+import { baseSchema } from '../../shared/lake/table/columns.ts';
+import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-
-type Columns = readonly (readonly [name: string, type: ColumnType])[];
-
-interface ViewOver {
-  view: View;
-  /** By table. */
-  tables: Readonly<Record<string, Columns>>;
-  /** By table: the columns that the service decides. */
-  discovered: Readonly<Record<string, readonly string[]>>;
-}
+import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
+import { createViews, insert, tablesOf, views } from '../views/lake-views.ts';
 
 /** Types that a column may have from its first value or from a setting, with a value of each. */
-const DISCOVERED: readonly (readonly [type: ColumnType, value: string])[] = [
-  ['string', "'n/a'"],
-  ['string', "'12.5'"],
-  ['string', "' 12.5 '"],
-  ['decimal(38,9)', '12.5'],
-  ['decimal(18,2)', '12.5'],
-  ['bigint', '12'],
-  ['double', '12.5'],
-  ['boolean', 'true'],
-  ['date', "'2026-01-31'"],
-  ['timestamp', "'2026-01-31 09:15:00'"],
+const DISCOVERED: readonly (readonly [type: ColumnType, value: string | number | boolean])[] = [
+  ['string', 'n/a'],
+  ['string', '12.5'],
+  ['string', ' 12.5 '],
+  ['decimal(38,9)', 12.5],
+  ['decimal(18,2)', 12.5],
+  ['bigint', 12],
+  ['double', 12.5],
+  ['boolean', true],
+  ['date', '2026-01-31'],
+  ['timestamp', '2026-01-31 09:15:00'],
 ];
 
-const PARTITION: Columns = [
-  ['brand', 'string'],
-  ['dt', 'string'],
+const ROLES = [
+  ...['transid', 'status', 'sku_status', 'amount', 'commission', 'currency', 'type', 'publisher_id'],
+  ...['publisher_name', 'channel_id', 'sku'],
 ];
 
-const COVERAGE: Columns = [
-  ...coverageTable.columns.map(({ name, type }) => [name, type] as const),
-  ...coverageTable.partitionKeys.map((name) => [name, 'string'] as const),
-];
-
-/** The name of a role's field in the tests. */
-const KNOWN_NAMES: Readonly<Record<string, string>> = { state: 'status', line_state: 'sku_status' };
-
-/** @param without the columns that views use */
-function viewsOver(type: ColumnType, without: { uses: boolean } = { uses: false }): ViewOver[] {
-  const ofReports = Object.values(reports).flatMap(({ views }) =>
-    views.map((view) => over(view, type, without)),
+/** Tables whose columns have the well-known names of roles. */
+function schemasOf(type: ColumnType, names: readonly string[] = ROLES) {
+  return new Map(
+    Object.values(reports).map(({ table, columns }) => {
+      const base = baseSchema(columns).columns;
+      const known = new Set(base.map(({ name }) => name));
+      const discovered = names
+        .filter((name) => !known.has(name))
+        .map((name): Column => ({ name, type, field: name }));
+      return [
+        table,
+        { columns: [...discovered, ...base], keys: discovered.slice(0, 1).map(({ name }) => name) },
+      ] as const;
+    }),
   );
-  const changes: Columns = [
-    ...changesTable.columns.map(({ name, type }) => [name, type] as const),
-    ...changesTable.partitionKeys.map((name) => [name, 'string'] as const),
-  ];
-  return [
-    ...ofReports,
-    { view: freshness, tables: { coverage: COVERAGE }, discovered: {} },
-    ...changeViews(reports).map((view) => ({ view, tables: { changes }, discovered: {} })),
-  ];
-}
-
-function over(view: ReportView, type: ColumnType, without: { uses: boolean }): ViewOver {
-  const discovered: Record<string, string[]> = {};
-  const tables = view.tables.map((table) => {
-    const report = Object.values(reports).find((other) => other.table === table);
-    const shape = lifecycleTables(reports).find(({ name }) => [name, closedTable(name)].includes(table));
-    const documented = [
-      ...(shape?.columns ?? baseSchema(report?.columns ?? []).columns),
-      ...(shape && shape.name !== table ? [{ name: 'close', type: 'string' as const }] : []),
-    ].map((column) => [column.name, column.type] as const);
-    const known = new Set(documented.map(([name]) => name));
-    const used = namesUsedBy(view).filter((each) => each.table === table && !without.uses);
-    const names = [...new Set(used.map(({ name }) => KNOWN_NAMES[name] ?? name))].filter(
-      (name) => !known.has(name),
-    );
-    discovered[table] = names;
-    return [table, [...documented, ...names.map((name) => [name, type] as const)]] as const;
-  });
-  const columns = new Map(
-    tables.map(([table, own]) => [table, own.map(([name, of]) => ({ name, type: of }))]),
-  );
-  return {
-    view: viewOver(view, columns, new Map()),
-    tables: Object.fromEntries(
-      tables.map(([table, own]) => [table, table === coverageTable.name ? COVERAGE : [...own, ...PARTITION]]),
-    ),
-    discovered,
-  };
 }
 
 let instance: DuckDBInstance;
@@ -109,51 +58,9 @@ beforeEach(async () => {
 });
 afterEach(() => connection.closeSync());
 
-async function create({ view, tables }: ViewOver): Promise<void> {
-  for (const [table, columns] of Object.entries(tables)) {
-    const defined = columns.map(([name, type]) => `"${name}" ${type}`).join(', ');
-    await connection.run(`CREATE TABLE ${table} (${defined})`);
-  }
-  await connection.run(`CREATE VIEW ${view.name} AS ${inDuckDb(view.sql)}`);
-}
-
 async function rows(sql: string) {
   return (await connection.runAndReadAll(sql)).getRowObjectsJson();
 }
-
-const VALUES: Partial<Record<ColumnType, string>> = {
-  string: "'2026-01-31'",
-  bigint: '7',
-  'decimal(38,9)': '12.5',
-  boolean: 'true',
-  date: "'2026-01-31'",
-  timestamp: "'2026-01-31 09:15:00'",
-};
-
-describe.each(DISCOVERED)('over discovered columns of type %s with the value %s', (type, value) => {
-  it.each(viewsOver(type).map((over) => [over.view.name, over] as const))(
-    '%s has its declared columns and types, empty and filled',
-    async (_name, over) => {
-      const { view, tables, discovered } = over;
-      await create(over);
-      const declared = view.columns.map(([name, declaredType]) => [name, declaredType]);
-      expect(await described(view)).toEqual(declared);
-      for (const [table, columns] of Object.entries(tables)) {
-        const values = columns.map(([name, of]) =>
-          discovered[table]?.includes(name) ? value : name === 'what' ? "'day'" : VALUES[of],
-        );
-        await connection.run(`INSERT INTO ${table} VALUES (${values.join(', ')})`);
-      }
-      if (tables.coverage)
-        for (const report of ['clicks_list', 'order_list'])
-          await connection.run(
-            `INSERT INTO coverage (brand, report, dt, committed_state, "rows") VALUES ('2026-01-31', '${report}', '2026-01-31', 'complete', 1)`,
-          );
-      expect((await rows(`SELECT * FROM ${view.name}`)).length).toBeGreaterThan(0);
-      expect(await described(view)).toEqual(declared);
-    },
-  );
-});
 
 async function described({ name }: View): Promise<string[][]> {
   const found = await rows(`DESCRIBE ${name}`);
@@ -163,43 +70,82 @@ async function described({ name }: View): Promise<string[][]> {
   ]);
 }
 
-describe('a view over tables without fields for its roles', () => {
-  it.each(viewsOver('string', { uses: true }).map((over) => [over.view.name, over] as const))(
-    '%s still has its declared columns and types',
-    async (_name, over) => {
-      await create(over);
-      expect(await described(over.view)).toEqual(over.view.columns.map(([name, type]) => [name, type]));
-    },
-  );
+/** The views whose SQL depends on the types of columns, and a view that reads them. */
+const OF_TYPES = ['order_history', 'transaction_history', 'click_channels', 'changes', 'orders_daily'];
+
+async function expectDeclared(only?: readonly string[]): Promise<void> {
+  for (const view of views.filter(({ name }) => only?.includes(name) ?? true))
+    expect([view.name, await described(view)]).toEqual([
+      view.name,
+      view.columns.map(([name, type]) => [name, type]),
+    ]);
+}
+
+const DAY = { brand: 'acme', dt: '2026-01-31' };
+
+describe.each(DISCOVERED)('over discovered columns of type %s with the value %s', (type, value) => {
+  it('views have their declared columns and types, empty and filled', async () => {
+    const all = schemasOf(type);
+    await createViews(connection, all, { only: OF_TYPES });
+    await expectDeclared(OF_TYPES);
+    const values: Partial<Record<ColumnType, string | number>> = { string: '2026-01-31', bigint: 7 };
+    for (const [table, columns] of tablesOf(all)) {
+      const of = columns.map((column) => [
+        column.name,
+        ROLES.includes(column.name) ? value : values[column.type],
+      ]);
+      const change = {
+        _what: 'altered',
+        _key: String(value),
+        _place: 1,
+        _after: '2026-02-01',
+        _by: '2026-02-02',
+      };
+      const ofChange = table.endsWith('_before') ? change : {};
+      const isOfDays = columns.some(({ name }) => name === 'dt') && !['coverage', 'closes'].includes(table);
+      if (isOfDays) await insert(connection, table, [{ ...Object.fromEntries(of), ...ofChange, ...DAY }]);
+    }
+    for (const report of Object.keys(reports))
+      await insert(connection, 'coverage', [
+        { ...DAY, report, committed_state: 'complete', rows: 1, place: 1, first_by: '2026-02-01' },
+      ]);
+    await expectDeclared(OF_TYPES);
+    for (const name of OF_TYPES) expect(await rows(`SELECT * FROM ${name}`)).not.toEqual([]);
+    expect(await rows('SELECT * FROM order_history')).toHaveLength(2);
+  });
 });
 
-describe('the columns of views', () => {
-  it.each(viewsOver('string').map(({ view }) => [view.name, view] as const))(
-    'of %s are described in one line that Glue accepts as a comment',
-    (_name, { description, columns }) => {
+it('views over tables without fields for their roles have their declared columns and types', async () => {
+  await createViews(connection, schemasOf('string', []));
+  await expectDeclared();
+});
+
+const TEXTS = [...views.map((view) => viewOver(view, schemasOf('decimal(38,9)'), new Map())), freshness];
+
+describe.each(TEXTS.map((view) => [view.name, view] as const))(
+  'the view %s',
+  (_name, { sql, description, columns }) => {
+    it('is described in lines that Glue accepts as comments', () => {
       for (const [, , text] of [['', '', description] as const, ...columns])
         expect(text).toMatch(/^\S.{2,253}[^\s.]$/);
-    },
-  );
-});
+    });
 
-describe('the text of views', () => {
-  it.each(viewsOver('string').map(({ view }) => [view.name, view.sql] as const))(
-    'of %s uses nothing that DuckDB and Trino interpret differently, or that only one of them accepts',
-    (_name, sql) => {
+    it('uses nothing that DuckDB and Trino interpret differently, or that only one of them accepts', () => {
       const outsideTexts = sql.replaceAll(/'[^']*'/g, "''");
-      expect(outsideTexts).not.toMatch(/%|::|\bGROUP BY ALL\b|\bQUALIFY\b|\bFILTER\b|\bEXCLUDE\b|[[{;]/i);
+      expect(outsideTexts).not.toMatch(
+        /%|::|\bGROUP BY ALL\b|\bQUALIFY\b|\bFILTER\b|\bEXCLUDE\b|(?<!ARRAY)\[|[{;]/i,
+      );
       // DuckDB divides whole numbers with a fraction, and Trino without.
       expect(sql).not.toMatch(/(?<! AS double\) )\/|\/(?! CAST\((\w+|sum\(\w+\) OVER \w+) AS double\))/i);
       // Trino refuses a view with a cast between types that have no cast, even with TRY_CAST.
       // Text with spaces around a number is NULL in Trino and the number in DuckDB, unless it is trimmed.
       expect(sql).not.toMatch(
-        /TRY_CAST\((?!trim\(regexp_replace\(CAST\(|\w+ AS decimal|CASE WHEN track_url)/i,
+        /TRY_CAST\((?!trim\(regexp_replace\(|"?\w+"? AS (decimal|date)|CASE WHEN track_url)/i,
       );
       expect(sql).not.toMatch(/\b(text|int|integer|numeric|real|hugeint)\b/i);
-    },
-  );
-});
+    });
+  },
+);
 
 describe('an amount that is text', () => {
   it.each<[string, string, string | null]>([
@@ -211,128 +157,144 @@ describe('an amount that is text', () => {
     ['with a tab before it', '\t12.5', null],
     ['with a separator of DuckDB', '12_500', null],
     ['in digits of another script, which Trino accepts', '١٢', null],
-  ])('is read as Trino reads it after trimming: %s', async (_name, text, expected) => {
-    for (const over of viewsOver('string')) {
-      const { view, tables } = over;
-      const table = Object.keys(tables).find((name) => ['orders', 'transactions'].includes(name));
-      const column = view.columns.map(([name]) => name).find((name) => name.endsWith('commission'));
-      if (table === undefined || column === undefined) continue;
-      await create(over);
-      await connection.run(
-        `INSERT INTO ${table} (brand, dt, commission) VALUES ('a', '2026-01-31', '${text}')`,
-      );
-      expect(await rows(`SELECT ${column} FROM ${view.name}`)).toEqual([{ [column]: expected }]);
-      await connection.run(
-        Object.keys(tables)
-          .map((name) => `DROP TABLE ${name}`)
-          .join('; '),
-      );
-    }
+  ])('is read as Trino reads it after trimming: %s', async (_name, commission, expected) => {
+    await createViews(connection, schemasOf('string'), { only: ['order_history'] });
+    await insert(connection, 'orders', [{ ...DAY, commission }]);
+    expect(await rows('SELECT commission FROM order_history')).toEqual([{ commission: expected }]);
+  });
+});
+
+describe('a value of a role', () => {
+  const columns: Column[] = [
+    { name: 'status', type: 'bigint', field: 'status' },
+    { name: 'due', type: 'string', field: 'due' },
+    { name: 'due_2', type: 'decimal(38,9)', field: 'due' },
+    { name: 'money', type: 'string', field: 'money' },
+    { name: '_rescued', type: 'string' },
+  ];
+  const fields = { commission: ['due', 'money.due'], currency: 'money.currency', state: 'status' };
+  const roles = new Map([['orders', { acme: { fields, words: { '4': 'effective', gone: 'void' } } }]]);
+
+  it.each([
+    ['is in the first column of the field', { due: ' 1.5 ', due_2: null }, '1.500000000', null, null],
+    ['is in its column of another type', { due_2: 2.5 }, '2.500000000', null, null],
+    [
+      'is at a path of the next field',
+      { money: '{"due": 3, "currency": "eur"}' },
+      '3.000000000',
+      'EUR',
+      null,
+    ],
+    ['is unreadable, although another field has one', { due: 'n/a', due_2: 2.5 }, null, null, null],
+    ['is in _rescued', { _rescued: '{"due":"1.00000000040","status":"GONE"}' }, '1.000000000', null, 'void'],
+    ['is at no path of a text that is no JSON', { money: 'no object', status: 4 }, null, null, 'effective'],
+    ['is at no path of half a surrogate pair', { money: '{"due":"\\ud800"}' }, null, null, null],
+    ['is at no path of a list', { money: '{"due":[1],"currency":{}}' }, null, null, null],
+  ])('%s', async (_name, record, commission, currency, state) => {
+    await createViews(connection, new Map([['orders', { columns, keys: [] }]]), {
+      roles,
+      only: ['order_history'],
+    });
+    await insert(connection, 'orders', [{ ...DAY, ...record }]);
+    await insert(connection, 'orders_before', [{ ...DAY, ...record, _what: 'removed', _place: 1 }]);
+    const found = { commission, currency, state };
+    expect(await rows('SELECT commission, currency, state FROM order_history')).toEqual([found, found]);
   });
 });
 
 describe('changes', () => {
-  const day = (id: string, at: string, before: number, after: number, added: number | null, removed = 0) =>
-    `('acme', 'order_list', '2026-03', '2026-03-03', '${id}', '${at}', 'reading', 'day', ${before}, ${after}, ${added}, ${removed}, 1, NULL, NULL, NULL, NULL)`;
-  const total = (id: string, at: string, key: string, role: string, before: string, after: string) =>
-    `('acme', 'order_list', '2026-03', '2026-03-03', '${id}', '${at}', 'reading', 'total', NULL, NULL, NULL, NULL, NULL, '${key}', '${role}', ${before}, ${after})`;
-  const [FIRST, SECOND] = ['2026-03-05 06:00:00', '2026-04-02 06:00:00'];
+  const place = (_place: number, _what: string, values: object = {}) => ({
+    ...{ ...DAY, _key: 'o1', _place, _what, _cause: 'reading', _version: `v${_place}`, _previous: 'v' },
+    ...{ _after: `2026-02-0${_place}`, _by: `2026-02-0${_place + 1}`, ...values },
+  });
+  const columns: Column[] = [
+    ...['transid', 'note'].map((name): Column => ({ name, type: 'string', field: name })),
+    { name: 'commission', type: 'decimal(38,9)', field: 'commission' },
+    { name: 'at', type: 'timestamp', field: 'at' },
+    { name: '_rescued', type: 'string' },
+    { name: '_synced_at', type: 'timestamp' },
+  ];
+  const shown = 'place, key, what, columns, "before", "after"';
 
   beforeEach(async () => {
-    const over = viewsOver('string').filter(({ tables }) => changesTable.name in tables);
-    const defined = (over[0]?.tables[changesTable.name] ?? [])
-      .map(([name, type]) => `"${name}" ${type}`)
-      .join(', ');
-    await connection.run(`CREATE TABLE ${changesTable.name} (${defined})`);
-    for (const { view } of over) await connection.run(`CREATE VIEW ${view.name} AS ${inDuckDb(view.sql)}`);
-    await connection.run(
-      `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered, key, column_name, old_value, new_value)
-       VALUES ${[
-         day('b', FIRST, 10, 12, 3),
-         total('b', FIRST, 'USD', 'commission', "'1.500000000'", "'2.000000000'"),
-         total('b', FIRST, 'EUR', 'commission', "'7'", "'8'"),
-         total('b', FIRST, 'USD', 'amount', "'99'", "'98'"),
-         day('c', SECOND, 12, 9, 0, 3),
-         total('c', SECOND, '', 'commission', 'NULL', "'1.25'"),
-       ].join(', ')}`,
-    );
+    const schema = { columns, keys: ['transid'] };
+    await createViews(connection, new Map([['orders', schema]]), { only: ['changes', 'restatements'] });
   });
 
-  it('are one row for each currency, with the sums of the report’s main measure', async () => {
-    expect(
-      await rows(
-        'SELECT change_id, currency, rows_before, rows_after, added, removed, altered, measure, measure_before, measure_after FROM changes_daily ORDER BY changed_at, currency',
-      ),
-    ).toEqual([
+  it('show what was before, what came after, and the columns that differ', async () => {
+    await insert(connection, 'orders_before', [
+      place(1, 'added'),
+      place(2, 'altered', { transid: 'o1', note: 'a "b"\n', commission: 1.5 }),
+      place(3, 'removed', { transid: 'o1', at: '2026-01-31 09:15:00.25', commission: 2 }),
+      place(4, 'added'),
+      place(4, 'removed', { _key: null, note: 'x' }),
+      place(5, 'added', { _key: null, note: 'y' }),
+    ]);
+    await insert(connection, 'orders', [
+      { ...DAY, transid: 'o1' },
+      { ...DAY, transid: 'o2' },
+      { ...DAY, note: 'y' },
+    ]);
+    const first = '{"transid":"o1","note":"a \\"b\\"\\n","commission":"1.500000000"}';
+    const second = '{"transid":"o1","commission":"2.000000000","at":"2026-01-31 09:15:00.250000"}';
+    expect(await rows(`SELECT ${shown} FROM changes ORDER BY place, key`)).toEqual([
+      { place: '1', key: 'o1', what: 'added', columns: null, before: null, after: first },
       {
-        ...{ change_id: 'b', currency: 'EUR' },
-        ...{ rows_before: '10', rows_after: '12', added: '3', removed: '0', altered: '1' },
-        ...{ measure: 'commission', measure_before: '7.000000000', measure_after: '8.000000000' },
+        place: '2',
+        key: 'o1',
+        what: 'altered',
+        columns: 'note, commission, at',
+        before: first,
+        after: second,
       },
-      {
-        ...{ change_id: 'b', currency: 'USD' },
-        ...{ rows_before: '10', rows_after: '12', added: '3', removed: '0', altered: '1' },
-        ...{ measure: 'commission', measure_before: '1.500000000', measure_after: '2.000000000' },
-      },
-      {
-        ...{ change_id: 'c', currency: null },
-        ...{ rows_before: '12', rows_after: '9', added: '0', removed: '3', altered: '1' },
-        ...{ measure: 'commission', measure_before: null, measure_after: '1.250000000' },
-      },
+      { place: '3', key: 'o1', what: 'removed', columns: null, before: second, after: null },
+      { place: '4', key: 'o1', what: 'added', columns: null, before: null, after: '{"transid":"o1"}' },
+      { place: '4', key: null, what: 'removed', columns: null, before: '{"note":"x"}', after: null },
+      { place: '5', key: null, what: 'added', columns: null, before: null, after: '{"note":"y"}' },
     ]);
   });
 
-  it('leave out a change to equal content', async () => {
-    const before = await rows('SELECT * FROM restatements');
-    await connection.run(
-      `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after, added, removed, altered)
-       VALUES ('acme', 'order_list', '2026-03', '2026-03-03', 'e', '2026-04-04 06:00:00', 'rebuild', 'day', 9, 9, 0, 0, 0)`,
-    );
-    expect(await rows('SELECT DISTINCT change_id FROM changes_daily ORDER BY change_id')).toEqual([
-      { change_id: 'b' },
-      { change_id: 'c' },
+  it('pair the records of a group by their order, so that an equal copy has no columns that differ', async () => {
+    const record = { transid: 'o1', note: 'same' };
+    await insert(connection, 'orders_before', [place(1, 'altered', record), place(1, 'altered', record)]);
+    await insert(connection, 'orders', [{ ...DAY, ...record }]);
+    const text = '{"transid":"o1","note":"same"}';
+    expect(await rows(`SELECT ${shown} FROM changes ORDER BY "after"`)).toEqual([
+      { place: '1', key: 'o1', what: 'altered', columns: null, before: text, after: text },
+      { place: '1', key: 'o1', what: 'altered', columns: null, before: text, after: null },
     ]);
-    expect(await rows('SELECT * FROM restatements')).toEqual(before);
   });
 
-  it.each(['changes_daily', 'restatements'])(
-    'are read from one month alone if %s is queried with its month',
-    async (name) => {
-      const folder = await temporaryFolder();
-      for (const month of ['2026-02', '2026-03'])
-        await connection.run(
-          `COPY (SELECT * EXCLUDE month, '${month}' AS month FROM changes) TO '${folder.path}' (FORMAT parquet, PARTITION_BY (brand, report, month), OVERWRITE_OR_IGNORE)`,
-        );
-      const types = changesTable.partitionKeys.map((key) => `'${key}': VARCHAR`).join(', ');
-      await connection.run(
-        `DROP TABLE changes; CREATE VIEW changes AS SELECT * FROM read_parquet('${folder.path}/**/*.parquet', hive_types = {${types}})`,
-      );
-      const filesRead = async (condition: string) => {
-        const [plan] = await rows(`EXPLAIN ANALYZE SELECT * FROM ${name} WHERE ${condition}`);
-        return /Total Files Read: (\d+)/.exec(String(plan?.explain_value))?.[1];
-      };
-      expect([await filesRead('true'), await filesRead("month = '2026-03'")]).toEqual(['2', '1']);
-      await folder.remove();
-    },
-  );
-
-  it('are summed up by day, from the first version to the current version', async () => {
-    await connection.run(
-      `INSERT INTO changes (brand, report, month, dt, change_id, changed_at, cause, what, rows_before, rows_after)
-       VALUES ('acme', 'order_list', '2026-03', '2026-03-03', 'd', '2026-04-03 06:00:00', 'reading', 'day', 9, 8)`,
+  it('of a table with 500 columns name the last of them', async () => {
+    const many = Array.from(
+      { length: 500 },
+      (_, index): Column => ({ name: `c${index}`, type: 'string', field: `c${index}` }),
     );
+    const schema = { columns: [...columns, ...many], keys: ['transid'] };
+    await createViews(connection, new Map([['orders', schema]]), { only: ['changes'] });
+    await insert(connection, 'orders_before', [place(1, 'altered', { transid: 'o1', c0: 'a', c499: 'a' })]);
+    await insert(connection, 'orders', [{ ...DAY, transid: 'o1', c0: 'a', c499: 'b' }]);
+    expect(await rows(`SELECT columns, "after" FROM changes`)).toEqual([
+      { columns: 'c499', after: '{"transid":"o1","c0":"a","c499":"b"}' },
+    ]);
+  });
+
+  it('are counted by day', async () => {
+    await insert(connection, 'orders_before', [
+      place(1, 'added'),
+      place(3, 'altered', { transid: 'o1' }),
+      place(3, 'removed', { _key: null }),
+    ]);
+    const day = { ...DAY, rows: 9, committed_state: 'settled' };
+    await insert(connection, 'coverage', [
+      { ...day, report: 'order_list', place: 3 },
+      { ...day, report: 'transaction_list', place: 0 },
+    ]);
     expect(await rows('SELECT * FROM restatements')).toEqual([
       {
-        ...{
-          brand: 'acme',
-          report: 'order_list',
-          month: '2026-03',
-          dt: '2026-03-03',
-          first_rows: '10',
-          rows_now: '8',
-        },
-        ...{ changes: '3', first_changed_at: FIRST, last_changed_at: '2026-04-03 06:00:00' },
-        ...{ added: '3', removed: '3', altered: '2', unknown_changes: '1' },
+        ...{ ...DAY, report: 'order_list', month: '2026-01', rows_now: '9', changes: '3' },
+        ...{ first_changed_at: '2026-02-02 00:00:00', last_changed_at: '2026-02-04 00:00:00' },
+        ...{ added: '1', removed: '1', altered: '1' },
       },
     ]);
   });
@@ -340,9 +302,8 @@ describe('changes', () => {
 
 describe('freshness', () => {
   beforeEach(async () => {
-    const over = viewsOver('string').find(({ view }) => view === freshness);
-    if (!over) throw new Error('freshness is not among the views');
-    await create(over);
+    await createViews(connection, new Map(), { only: [] });
+    await connection.run(`CREATE VIEW freshness AS ${inDuckDb(freshness.sql)}`);
   });
 
   /** A row of coverage: its day counted from today in UTC; when it was read and when it becomes overdue, in hours from now. */

@@ -4,10 +4,8 @@ import { AMOUNT, ZERO } from './view-sql.ts';
 /** The place of a current row: no day has as many changes. */
 export const NOW_PLACE = 1_000_000_000;
 
-const ROLES = [
-  ...['order_id', 'product', 'kind', 'publisher_id', 'publisher_name', 'channel_id', 'currency'],
-  ...['amount', 'commission'],
-] as const;
+const CONTROL = 'brand, dt, key, place, what, changed_after, changed_by, cause';
+const ROLES = ['order_id', 'product', 'kind', 'publisher_id', 'publisher_name', 'channel_id', 'currency'];
 
 /**
  * The base of everything about money: each current record, and each record that a change replaced, with its roles. Roles
@@ -51,7 +49,9 @@ function historyView(table: 'orders' | 'transactions', name: string, description
           ? 'The state of the line, or of its order if the line has no state, in the words of the interface'
           : 'The state in the words of the interface',
       ],
-      ['order_state', 'string', 'The state of the order, in the words of the interface'],
+      ...(ofLine
+        ? [['order_state', 'string', 'The state of the order, in the words of the interface'] as const]
+        : []),
       ['type', 'string', 'The kind in the words of the service'],
       ['has_states', 'boolean', 'Whether the records of the brand have a field for their state'],
       ['amount', AMOUNT, 'The amount; NULL: missing, or not a number below 10^20'],
@@ -59,15 +59,9 @@ function historyView(table: 'orders' | 'transactions', name: string, description
       ['counted', AMOUNT, 'The commission that counts: 0 if the record is void; NULL: not known'],
     ],
     tables: [table, `${table}_before`, 'coverage'],
-    sql: `SELECT *, CASE WHEN has_states THEN CASE WHEN state = 'void' THEN ${ZERO} ELSE commission END END AS counted
+    sql: `{${table}.rows of ${table.slice(0, -1)}_list}SELECT *, CASE WHEN has_states THEN CASE WHEN state = 'void' THEN ${ZERO} ELSE commission END END AS counted
 FROM (
-  SELECT brand, dt, _key AS key, _place AS place, _what AS what, _after AS changed_after, _by AS changed_by, _cause AS cause,
-    ${ROLES.slice(0, -2)
-      .map((role) => `{${table}.${role}} AS ${role}`)
-      .join(', ')},
-    ${state} AS state, {${table}.state} AS order_state, {${table}.type} AS type, ${known} AS has_states,
-    {${table}.amount} AS amount, {${table}.commission} AS commission
-  FROM {${table}.rows of ${table.slice(0, -1)}_list} AS rows_of_table
+<<SELECT ${CONTROL}, ${ROLES.map((role) => `{${table}.${role}} AS ${role}`).join(', ')}, ${state} AS state, ${ofLine ? '{transactions.state} AS order_state, ' : ''}{${table}.type} AS type, ${known} AS has_states, {${table}.amount} AS amount, {${table}.commission} AS commission FROM record_values>>
 ) AS records`,
   };
 }
@@ -95,5 +89,10 @@ export const clickChannels: ReportView = {
     ['channel_id', 'string', 'The id of the channel'],
   ],
   tables: ['clicks'],
-  sql: 'SELECT brand, dt, {clicks.publisher_id} AS publisher_id, {clicks.channel_id} AS channel_id FROM clicks',
+  sql: '{clicks.current of clicks_list}<<SELECT brand, dt, {clicks.publisher_id} AS publisher_id, {clicks.channel_id} AS channel_id FROM record_values>>',
 };
+
+/** The rows of both histories, with the name of their table in `report`. */
+export function historiesSql(columns: string): string {
+  return `(SELECT brand, dt, 'orders' AS report, ${columns} FROM order_history UNION ALL SELECT brand, dt, 'transactions' AS report, ${columns} FROM transaction_history)`;
+}

@@ -1,5 +1,5 @@
 import type { ReportView } from '../definition.ts';
-import { reversedSql } from './reversed.ts';
+import { REVERSED_SQL } from './reversed.ts';
 import { SUM } from './view-sql.ts';
 
 /** Between readings that are further apart, a lock may have appeared and vanished. */
@@ -43,7 +43,11 @@ export const lifecycleChecks: ReportView = {
     ],
   ],
   tables: ['order_history', 'transaction_history', 'order_states', 'transaction_states', 'coverage'],
-  sql: TABLES.map(checksSql).join('\nUNION ALL\n'),
+  sql: `${TABLES.map(checksSql).join('\nUNION ALL\n')}
+UNION ALL
+SELECT brand, CAST(report AS varchar), dt, key, CAST('reversed_after_paid' AS varchar), order_id, product, publisher_id, currency, CAST(difference AS ${SUM})
+FROM (${REVERSED_SQL}) AS reversed
+WHERE unknown > 0 OR difference > 0`,
 };
 
 function checksSql(table: (typeof TABLES)[number]): string {
@@ -54,9 +58,5 @@ FROM (
   SELECT *, max(CASE WHEN locked_by IS NULL THEN 0 ELSE 1 END) OVER (PARTITION BY brand, dt) AS has_locked
   FROM ${table.slice(0, -1)}_states
 ) AS of_days CROSS JOIN (VALUES ${names.join(', ')}) AS checks(what)
-WHERE CASE what ${cases.join(' ')} END
-UNION ALL
-SELECT brand, CAST(report AS varchar), dt, key, CAST('reversed_after_paid' AS varchar), order_id, product, publisher_id, currency, CAST(difference AS ${SUM})
-FROM (${reversedSql(table)}) AS reversed
-WHERE unknown > 0 OR difference > 0`;
+WHERE CASE what ${cases.join(' ')} END`;
 }

@@ -148,7 +148,7 @@ GROUP BY ${GROUP}`,
 }
 
 /** The first close of each day and the ends of its ages. */
-export function daysSql(table: 'orders' | 'transactions'): string {
+function daysSql(table: 'orders' | 'transactions'): string {
   return `(
     SELECT brand AS of_brand, dt AS of_dt, first_by, anew_by, ${AGES.map((age) => `age_${age}`).join(', ')}
     FROM coverage WHERE report = '${table.slice(0, -1)}_list'

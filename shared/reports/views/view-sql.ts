@@ -22,6 +22,8 @@ const IN_DUCKDB: readonly (readonly [trino: string | RegExp, duckDb: string])[] 
     "CASE WHEN json_type(TRY_CAST($1 AS json), $2) NOT IN ('ARRAY', 'OBJECT') THEN json_extract_string(TRY_CAST($1 AS json), $2) END",
   ],
   [/\b(min|max)_by\(/g, 'arg_$1_null('],
+  // DuckDB would compute all values of all rows before a condition of the query limits them.
+  ['WITH record_values AS (', 'WITH record_values AS NOT MATERIALIZED ('],
 ];
 
 /**
