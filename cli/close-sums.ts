@@ -205,6 +205,31 @@ function ofWhom({ publisher_id: id, currency }: Pick<CloseTotal, 'publisher_id' 
   return JSON.stringify([id, currency]);
 }
 
+/**
+ * By currency, what counts at the places of a close by other settings than those that it was shown with, if that differs from
+ * what was shown. @param connection derives by these settings
+ */
+export async function movedTotals(
+  connection: DuckDBConnection,
+  closes: readonly Close[],
+  at: Close,
+  anew: ReadonlyMap<string, number>,
+): Promise<{ currency: string; shown: string; now: string }[]> {
+  const before = closes.filter(({ month }) => month < at.month);
+  const { brand, month } = at;
+  const comparison = { brand, month, before, at, openDays: [], anew };
+  // What such a day was at the close is not known.
+  if (hasAnew(comparison)) return [];
+  const now = await totalsAt(connection, comparison);
+  const erased = at.erased.flatMap(({ totals }) => totals);
+  const currencies = new Set([...at.totals, ...now].map(({ currency }) => currency));
+  return [...currencies].flatMap((currency) => {
+    const of = (sums: readonly Sum[]) => added(sums.filter((each) => each.currency === currency));
+    const sums = { shown: subtracted(of(at.totals), of(erased)), now: of(now) };
+    return sums.shown === sums.now ? [] : [{ currency: currency ?? 'no currency', ...sums }];
+  });
+}
+
 /** What counted at the close before, without days that were erased since: no publisher is billed for an erasure. */
 function paidBefore({ before }: Comparison): Sum[] {
   const last = before.at(-1);

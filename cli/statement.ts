@@ -241,11 +241,11 @@ SELECT ${head}, ${ENTRY_COLUMNS} FROM (
   FROM netted WHERE ${isOwn} AND copies_now <> 0
   GROUP BY publisher_id, dt, order_id, product, kind, state, currency, key
   UNION ALL
-  SELECT publisher_id, ${latestNameSql()}, 'carried', CASE WHEN is_switched THEN ${literal('transactions and orders replace each other')} END,
-    max(dt), max(order_id), CASE WHEN NOT is_switched THEN max(product) END, max(kind), NULL,
+  SELECT publisher_id, ${latestNameSql()}, 'carried', CASE WHEN bool_or(is_switched) THEN ${literal('transactions and orders replace each other')} END,
+    max(dt), max(order_id), CASE WHEN NOT bool_or(is_switched) THEN max(product) END, max(kind), NULL,
     ${state('copies_then')}, coalesce(${state('copies_now')}, CASE WHEN sum(copies_now) = 0 THEN 'gone' END), NULL, NULL,
     CASE WHEN ${unknownThen} = 0 THEN ${then} END, CASE WHEN ${unknownNow} = 0 THEN ${now} END,
-    CASE WHEN ${unknownNow} = 0 THEN ${now} - ${then} END, currency, CASE WHEN NOT is_switched THEN max(key) END, ${now} - ${then}
+    CASE WHEN ${unknownNow} = 0 THEN ${now} - ${then} END, currency, CASE WHEN NOT bool_or(is_switched) THEN max(key) END, ${now} - ${then}
   FROM netted WHERE NOT (${isOwn}) AND (copies_then <> 0 OR copies_now <> 0)
   GROUP BY ${SAME_RECORD}
   HAVING ${then} <> ${now} OR ${unknownThen} <> ${unknownNow}
@@ -326,7 +326,7 @@ function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {
       ? [
           missing.length > 0
             ? `days missing: ${exceptionsText(missing)}`
-            : `not complete: the month ends at ${instantText(new Date(endMs).toISOString())}`,
+            : `not complete${endMs <= Date.parse(closedAt) ? '' : `: the month ends at ${instantText(new Date(endMs).toISOString())}`}`,
         ]
       : [`complete as of ${instantText(completeAsOf)}`]),
     `from ${source}${source === 'orders' ? ', because the brand has no transactions of the whole month' : ''}`,

@@ -209,10 +209,18 @@ const closeSummary = z.object({
   brand: z.string(),
   month: z.string(),
   closedAt: instant,
+  by: z.string(),
+  settings: nullable.text,
   days: count,
-  rows: count,
-  carried: count,
+  totals: z.array(
+    z.object({
+      ...{ publisher_id: nullable.text, publisher_name: nullable.text, currency: nullable.text },
+      ...{ counted: z.string(), unknown: count, statement: z.string() },
+    }),
+  ),
   exceptions,
+  roles: z.array(z.object({ report: z.string(), role: z.string() })),
+  unreadable: z.array(z.object({ report: z.string(), column: z.string(), rows: count })),
   erased: count,
 });
 const close = z.union([

@@ -4,9 +4,15 @@ import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
-import { readCloses } from '../../shared/lake/documents/close.ts';
-import { type SettingsNote, settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
-import { readLedgers } from '../../shared/lake/documents/read.ts';
+import { dayId, readCloses } from '../../shared/lake/documents/close.ts';
+import { amountText } from '../../shared/exact-number.ts';
+import {
+  type SettingsNote,
+  hashOfSettings,
+  settingsInUse,
+  usedSettings,
+} from '../../shared/lake/documents/brand-settings.ts';
+import { type ReportLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
 import { whenToSet } from '../../shared/lake/documents/role-gaps.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -71,6 +77,9 @@ export function addStatus(program: CliCommand): void {
       const ledgers = await readLedgers(store, reports, span, Date.now());
       const { notes } = settingsInUse(ledgers, settings, flags.settings);
       for (const { text } of notes) note(oneLine(`note: ${withRunnableCommands(text)}`));
+      // A page reads the ledgers of its own months alone.
+      const moved = flags.html === undefined ? await movedLines(store, ledgers, settings, flags.brand) : [];
+      for (const line of moved) note(oneLine(`note: ${line}`));
       const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined)
@@ -84,6 +93,49 @@ export function addStatus(program: CliCommand): void {
       for (const line of failing) note(`--fail-on: ${line}`);
       if (failing.length > 0) process.exitCode = EXIT.failed;
     });
+}
+
+/** Closed months whose totals today's settings would show otherwise, although no record has changed. */
+async function movedLines(
+  store: ObjectStore,
+  ledgers: readonly ReportLedgers[],
+  { brands }: Settings,
+  only: string | undefined,
+): Promise<string[]> {
+  const lines: string[] = [];
+  const all = await readCloses(store, only, () => {});
+  for (const { brand, since = 'the settings file' } of usedSettings(ledgers, { brands })) {
+    const given = brands[brand];
+    const closes = all.filter((close) => close.brand === brand);
+    const own = given && hashOfSettings(given);
+    const others = closes.filter(({ settings }) => settings !== undefined && settings !== own);
+    if (!given || others.length === 0) continue;
+    // Only this needs DuckDB, which takes a tenth of a second to load.
+    const { movedTotals, openHistories } = await import('../close-sums.ts');
+    const connection = await openHistories(store, { [brand]: given });
+    const anew = anewPlaces(ledgers, brand);
+    for (const close of others)
+      for (const { currency, shown, now } of await movedTotals(connection, closes, close, anew))
+        lines.push(
+          `${close.month} of ${brand}, changed by settings of ${since}: ${amountText(shown)} ${currency} were shown, and are ${amountText(now)} now. The next statement has the rest.`,
+        );
+    connection.closeSync();
+  }
+  return lines;
+}
+
+function anewPlaces(ledgers: readonly ReportLedgers[], brand: string): ReadonlyMap<string, number> {
+  const days = ledgers
+    .filter((each) => each.brand === brand)
+    .flatMap(({ report, ledgers: months }) =>
+      [...months.values()].flatMap((ledger) =>
+        Object.entries(ledger.days).flatMap(([day, { committed }]) => {
+          const { anewPlace } = committed?.history ?? {};
+          return anewPlace === undefined ? [] : [[dayId({ report: report.name, day }), anewPlace] as const];
+        }),
+      ),
+    );
+  return new Map(days);
 }
 
 const FAIL_ON: readonly string[] = [...PROBLEM_STATES, 'problem', 'finding'];

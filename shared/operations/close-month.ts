@@ -227,6 +227,7 @@ async function draftOf(
   const since = before.at(-1)?.month;
   const own = since === undefined ? [month] : monthsFrom(addMonths(since, 1), month);
   const entries = new Map<string, ReadonlyMap<string, DayEntry>>();
+  const firsts = new Map<string, string>();
   const anew = new Map<string, number>();
   let { timeZone } = settings ?? { timeZone: undefined };
   for (const { ctx, months } of reports) {
@@ -238,6 +239,7 @@ async function draftOf(
     );
     entries.set(report.table, days);
     const first = policy?.startDate ?? [...days.keys()][0] ?? '';
+    firsts.set(report.table, first);
     for (const day of own.flatMap(daysOfMonth)) {
       const why = day < first ? undefined : whyNotWhole(days.get(day));
       if (why) close.exceptions.push({ report: report.name, day, why });
@@ -265,11 +267,10 @@ async function draftOf(
   for (const { ctx } of reports)
     if (ctx.report === source) await addFaults(close, ctx, ofSource, rolesOf(settings, ctx.report));
   timeZone ??= 'Etc/GMT+12';
-  const isWhole = (day: string) => source !== undefined && whyNotWhole(ofSource.get(day)) === undefined;
-  if (endOfMonth(month, timeZone) <= runClock(clock).now().getTime() && daysOfMonth(month).every(isWhole))
-    close.completeAsOf = daysOfMonth(month)
-      .flatMap((day) => ofSource.get(day)?.committed?.readFrom ?? [])
-      .sort()[0];
+  const counting = daysOfMonth(month).filter((day) => day >= (firsts.get(source?.table ?? '') ?? ''));
+  const isWhole = counting.every((day) => whyNotWhole(ofSource.get(day)) === undefined);
+  if (source && isWhole && endOfMonth(month, timeZone) <= runClock(clock).now().getTime())
+    close.completeAsOf = counting.flatMap((day) => ofSource.get(day)?.committed?.readFrom ?? []).sort()[0];
   const isOpen = ({ committed }: DayEntry) => committed !== undefined && committed.history === undefined;
   const openDays = [...ofSource].flatMap(([day, entry]) =>
     isOpen(entry) && own.includes(monthOf(day)) ? [day] : [],

@@ -1,9 +1,10 @@
 /* Closes months of a lake that runs fill, and reads their statements: days that are late, moved, restated or erased. */
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { closeSums, erasedSums } from '../../cli/close-sums.ts';
+import { closeSums, erasedSums, movedTotals, openHistories } from '../../cli/close-sums.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { readStatements } from '../../cli/statement.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
@@ -17,6 +18,7 @@ import type { JsonObject } from '../../shared/json.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { rewriteDocument } from '../sync/lake-contents.ts';
+import { runCli } from './run-cli.ts';
 import { BRAND, type SampleLake, type SyncOptions, blindRegistry, sampleLake } from '../sync/sample-lake.ts';
 
 /** The last days of January, and the first days of February and March. */
@@ -215,9 +217,13 @@ describe('a statement', () => {
       `record ${FEB1} o2 A 3`,
       'rest by a change of settings A -7',
     ]);
-    const totals = (await readCloses(lake.store)).map((each) =>
-      each.totals.map(({ counted, statement: own }) => [counted, own]),
-    );
+    const closes = await readCloses(lake.store);
+    const connection = await openHistories(await onDisk(), settings.brands);
+    const [first] = closes;
+    const moved = first && (await movedTotals(connection, closes, first, new Map()));
+    connection.closeSync();
+    expect(moved).toEqual([{ currency: 'USD', shown: '10.000000000', now: '3.000000000' }]);
+    const totals = closes.map((each) => each.totals.map(({ counted, statement: own }) => [counted, own]));
     expect(totals).toEqual([[['10.000000000', '10.000000000']], [['6.000000000', '-4.000000000']]]);
   });
 
@@ -255,6 +261,45 @@ describe('a statement', () => {
     expect(await sinceClose()).toEqual([]);
     await close('2026-02');
     expect((await statement('2026-02')).entries).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  it('closes, lists and removes a month, and prints its statement in each format', async () => {
+    orders(JAN31, ['o1', '10'], ['o2', '5', 'B']);
+    await sync(JAN31, FEB1);
+    const store = await onDisk();
+    const run = async (...args: string[]) =>
+      runCli([...args, '--lake', store.localFolder ?? ''], { cwd: temporary.path });
+    expect(await run('close', '2026-01')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('closed: 2026-01 of acme'),
+    });
+    const listed: unknown = JSON.parse((await run('close', '--json')).stdout);
+    expect(listed).toMatchObject({
+      closes: [
+        { month: '2026-01', by: userInfo().username, days: 1, totals: [{ counted: '10.000000000' }, {}] },
+      ],
+    });
+    const csv = await run('statement', '--month', '2026-01', '--publisher', 'B', '--format', 'csv');
+    expect(csv.stdout.split(/\r?\n/).slice(1, -1)).toEqual([expect.stringContaining(',o2,')]);
+    const json: unknown = JSON.parse(
+      (await run('statement', '--month', '2026-01', '--format', 'json')).stdout,
+    );
+    expect(json).toMatchObject({
+      statements: [
+        { completeAsOf: expect.any(String), publishers: [{ totals: [{}, { counted: '10.000000000' }] }, {}] },
+      ],
+    });
+    const page = join(temporary.path, 'statement.html');
+    expect((await run('statement', '--month', '2026-01', '--output', page)).code).toBe(0);
+    expect(await readFile(page, 'utf8')).toContain('<td class="order_id">o2</td>');
+    expect((await run('query', '--format', 'csv', 'SELECT dt, place, counts FROM closes')).stdout).toBe(
+      `dt,place,counts\n${JAN31},0,true\n`,
+    );
+    expect(await run('statement', '--month', '2025-12')).toMatchObject({ code: 2 });
+    expect((await run('close', '2026-01', '--remove')).code).toBe(0);
+    expect((await run('close')).stdout).toContain('No month is closed.');
   });
 });
 

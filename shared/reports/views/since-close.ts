@@ -1,8 +1,9 @@
 import type { ReportView } from '../definition.ts';
+import { NOW_PLACE } from './history.ts';
 import { UNKNOWN_AMOUNTS } from './view-sql.ts';
 
 /** The place of a day as it is now: no day has as many changes, and current rows of a history have the next place. */
-export const AS_OF_NOW = 999_999_999;
+export const AS_OF_NOW = NOW_PLACE - 1;
 
 const HISTORIES = { orders: 'order_history', transactions: 'transaction_history' };
 const REPORTS = { orders: 'order_list', transactions: 'transaction_list' };
@@ -12,6 +13,7 @@ const VALUES = [
   ...['state', 'amount', 'commission', 'counted'],
 ];
 const VALUE_LIST = VALUES.join(', ');
+const H_VALUES = VALUES.map((name) => `h.${name}`).join(', ');
 
 /** The rows of both histories. @param where a condition that the engine moves into each part */
 function historySql(where: string): string {
@@ -24,7 +26,6 @@ function historySql(where: string): string {
 
 const OF_DAY = 'd.brand = h.brand AND d.report = h.report AND d.dt = h.dt';
 const IS_BETWEEN = 'd.then_place IS NOT NULL AND d.now_place IS NOT NULL';
-const K = 'PARTITION BY brand, report, dt, key';
 
 /**
  * The difference of two tables as they were, as common table expressions: `differences` has the records of both, each with
@@ -43,9 +44,15 @@ export function differencesSql(days: string): string {
   const wholePlace = 'coalesce(d.then_place, d.now_place)';
   return `days AS (${days}),
 changed AS (
-  SELECT DISTINCT d.*, h.key
-  FROM ${changed} h JOIN days d ON ${OF_DAY}
-  WHERE ${IS_BETWEEN} AND h.place > d.then_place AND h.place <= d.now_place
+  SELECT brand, report, dt, key, source, is_switched, is_anew, first_place, coalesce(later_place, ${NOW_PLACE}) AS later_place
+  FROM (
+    SELECT h.brand, h.report, h.dt, h.key, d.source, d.is_switched, d.is_anew, d.now_place, min(h.place) AS first_place,
+      min(CASE WHEN h.place > d.now_place THEN h.place END) AS later_place
+    FROM ${changed} h JOIN days d ON ${OF_DAY}
+    WHERE ${IS_BETWEEN} AND h.place > d.then_place
+    GROUP BY h.brand, h.report, h.dt, h.key, d.source, d.is_switched, d.is_anew, d.now_place
+  ) AS places
+  WHERE first_place <= now_place
 ),
 whole AS (
   SELECT brand, report, dt, source, is_switched, is_opening, is_anew, key, ${VALUE_LIST},
@@ -55,7 +62,7 @@ whole AS (
     SELECT *, CASE WHEN key IS NULL THEN CASE what WHEN 'added' THEN -1 ELSE 1 END
       WHEN place = first_place AND what <> 'added' THEN 1 ELSE 0 END AS copies
     FROM (
-      SELECT d.*, h.key, h.place, h.what, ${VALUES.map((name) => `h.${name}`).join(', ')},
+      SELECT d.*, h.key, h.place, h.what, ${H_VALUES},
         min(h.place) OVER (PARTITION BY h.brand, h.report, h.dt, h.key) AS first_place
       FROM ${historySql('true')} h JOIN days d ON ${OF_DAY}
       WHERE NOT (${IS_BETWEEN}) AND h.place > ${wholePlace}
@@ -79,21 +86,14 @@ known_before AS (
 ),
 orders_before AS (SELECT brand, order_id FROM whole WHERE order_id IS NOT NULL GROUP BY brand, order_id HAVING sum(copies_then) > 0),
 differences AS (
-  SELECT brand, report, dt, source, is_switched, is_anew, key, ${VALUE_LIST},
-    CASE WHEN place = first_place AND what <> 'added' THEN 1 ELSE 0 END AS copies_then,
-    CASE WHEN place = now_first AND what <> 'added' THEN 1 ELSE 0 END AS copies_now,
+  SELECT c.brand, c.report, c.dt, c.source, c.is_switched, c.is_anew, c.key, ${H_VALUES},
+    CASE WHEN h.place = c.first_place THEN 1 ELSE 0 END AS copies_then,
+    CASE WHEN h.place = c.later_place THEN 1 ELSE 0 END AS copies_now,
     0 AS copies_opening
-  FROM (
-    SELECT *, min(place) OVER (${K}) AS first_place,
-      min(CASE WHEN place > now_place THEN place END) OVER (${K}) AS now_first
-    FROM (
-      SELECT c.*, h.place, h.what, ${VALUES.map((name) => `h.${name}`).join(', ')}
-      FROM ${current} h JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
-      WHERE h.place > c.then_place
-    ) AS of_changed
-  ) AS ranked
+  FROM ${current} h JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
+  WHERE h.what <> 'added' AND (h.place = c.first_place OR h.place = c.later_place)
   UNION ALL
-  SELECT d.brand, d.report, d.dt, d.source, d.is_switched, d.is_anew, h.key, ${VALUES.map((name) => `h.${name}`).join(', ')},
+  SELECT d.brand, d.report, d.dt, d.source, d.is_switched, d.is_anew, h.key, ${H_VALUES},
     CASE h.what WHEN 'removed' THEN 1 ELSE 0 END, CASE h.what WHEN 'added' THEN 1 ELSE 0 END, 0
   FROM ${historySql("what <> 'now' AND key IS NULL")} h JOIN days d ON ${OF_DAY}
   WHERE ${IS_BETWEEN} AND h.place > d.then_place AND h.place <= d.now_place
@@ -110,7 +110,7 @@ differences AS (
 
 /** The sum of what counted then, or counts now; a record whose commission is not known adds nothing. */
 export function sumOfCopiesSql(copies: 'copies_then' | 'copies_now' | 'copies_opening'): string {
-  return `CAST(sum(${copies} * coalesce(counted, 0)) AS ${DECIMAL})`;
+  return `CAST(coalesce(sum(CASE ${copies} WHEN 1 THEN counted WHEN 0 THEN NULL ELSE ${copies} * counted END), 0) AS ${DECIMAL})`;
 }
 
 export function unknownCopiesSql(copies: 'copies_then' | 'copies_now'): string {
@@ -123,9 +123,9 @@ export function latestNameSql(): string {
 }
 
 /** What identifies a record on both sides: if the source of its month changes, its order, whatever day it is on. */
-export const SAME_RECORD = `brand, source, substr(dt, 1, 7), is_switched, CASE WHEN NOT is_switched THEN dt END,
-    CASE WHEN NOT is_switched THEN key END, CASE WHEN is_switched OR key IS NULL THEN order_id END,
-    CASE WHEN NOT is_switched AND key IS NULL THEN product END, publisher_id, currency`;
+export const SAME_RECORD = `brand, source, CASE WHEN is_switched THEN substr(dt, 1, 7) ELSE dt END,
+    CASE WHEN is_switched THEN order_id ELSE key END, CASE WHEN key IS NULL AND NOT is_switched THEN order_id END,
+    CASE WHEN key IS NULL AND NOT is_switched THEN product END, publisher_id, currency`;
 
 const IS_MONEY = `report IN ('${REPORTS.orders}', '${REPORTS.transactions}')`;
 const FACT = `CAST(brand AS varchar) AS brand, CASE report WHEN '${REPORTS.orders}' THEN 'orders' ELSE 'transactions' END AS report, CAST(dt AS varchar) AS dt`;
@@ -208,15 +208,15 @@ export const sinceClose: ReportView = {
   tables: ['order_history', 'transaction_history', 'coverage', 'closes'],
   sql: `WITH ${differencesSql(DAYS)},
 records AS (
-  SELECT brand, source, substr(dt, 1, 7) AS month, publisher_id, currency, max(CASE WHEN publisher_name IS NOT NULL THEN CASE WHEN copies_now > 0 THEN '1' ELSE '0' END || dt || publisher_name END) AS named,
+  SELECT brand, source, max(dt) AS dt, publisher_id, currency, max(publisher_name) AS publisher_name,
     ${sumOfCopiesSql('copies_then')} AS counted_then, ${sumOfCopiesSql('copies_now')} AS counted_now,
     ${unknownCopiesSql('copies_then')} AS unknown_then, ${unknownCopiesSql('copies_now')} AS unknown_now,
     sum(CASE WHEN is_anew THEN copies_now ELSE 0 END) AS anew
   FROM differences
   GROUP BY ${SAME_RECORD}
 )
-SELECT r.brand, l.close, r.source AS report, r.month, r.publisher_id,
-  CAST(substr(max(r.named), 12) AS varchar) AS publisher_name, r.currency,
+SELECT r.brand, l.close, r.source AS report, substr(r.dt, 1, 7) AS month, r.publisher_id,
+  CAST(max_by(r.publisher_name, r.dt) AS varchar) AS publisher_name, r.currency,
   CAST(count(*) AS bigint) AS records,
   CAST(CASE WHEN sum(r.unknown_then + r.anew) = 0 THEN sum(r.counted_then) END AS ${DECIMAL}) AS counted_then,
   CAST(CASE WHEN sum(r.unknown_now) = 0 THEN sum(r.counted_now) END AS ${DECIMAL}) AS counted_now,
@@ -224,6 +224,6 @@ SELECT r.brand, l.close, r.source AS report, r.month, r.publisher_id,
   CAST(sum(r.unknown_then + r.unknown_now + r.anew) AS bigint) AS ${UNKNOWN_AMOUNTS[0]}
 FROM records r JOIN (${LATEST}) AS l ON l.brand = r.brand
 WHERE r.counted_then <> r.counted_now OR r.unknown_then <> r.unknown_now OR r.anew > 0
-GROUP BY r.brand, l.close, r.source, r.month, r.publisher_id, r.currency
+GROUP BY r.brand, l.close, r.source, substr(r.dt, 1, 7), r.publisher_id, r.currency
 HAVING sum(r.counted_now - r.counted_then) <> 0 OR sum(r.unknown_then + r.unknown_now + r.anew) <> 0`,
 };
