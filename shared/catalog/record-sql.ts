@@ -20,7 +20,7 @@ const CHANGE = ['_key', '_what', '_place', '_cause', ...TIMES];
  * first key of the table, because the day has no key yet.
  * @param used the columns of the records
  */
-function rowsSql(
+export function rowsSql(
   { table, report }: OfReport,
   { columns, keys = [] }: Schema,
   used: readonly string[],
