@@ -5,14 +5,15 @@ import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
 import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
-import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
+import { type ReportRegistry, allViews, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
 import { output } from './output.ts';
 
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
-const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition'];
+/** A partition of what records were before is removed when that is no longer known. */
+const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition', 'glue:DeletePartition'];
 const QUERY = [
   'glue:GetTable',
   'glue:GetTables',
@@ -87,7 +88,7 @@ export class Catalog extends Construct {
     this.grantInLakeFormation(grantee);
     const reports = Object.values(this.reports);
     const tables = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
-    const views = reports.flatMap((report) => report.views.map(({ name }) => name));
+    const views = allViews(this.reports).map(({ name }) => name);
     this.grant(grantee, this.databaseName, DEFINE, [...tables, ...views]);
     this.grant(grantee, this.databaseName, PUBLISH, tables);
     this.grant(
@@ -101,7 +102,7 @@ export class Catalog extends Construct {
   /** Lets the watcher bring all tables, views and partitions up to date. */
   grantUpdate(grantee: WithRole): void {
     this.grantInLakeFormation(grantee);
-    this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
+    this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
   }
 
