@@ -206,8 +206,8 @@ function ofWhom({ publisher_id: id, currency }: Pick<CloseTotal, 'publisher_id' 
 }
 
 /**
- * By currency, what counts at the places of a close by other settings than those that it was shown with, if that differs from
- * what was shown. @param connection derives by these settings
+ * By currency, what counts at the places of a close by other settings than the settings of the close, if the sums differ.
+ * @param connection derives by these settings
  */
 export async function movedTotals(
   connection: DuckDBConnection,
