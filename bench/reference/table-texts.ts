@@ -77,6 +77,7 @@ The column "example" shows the row of the sample lake that has the most values.`
 /** Columns of tables that have a value in every row, by table; of tables of records they follow from the rules above. */
 export const NEVER_NULL: Readonly<Record<string, 'all' | readonly string[]>> = {
   coverage: ['dt', 'state'],
+  closes: ['dt', 'counts', 'closed_at'],
 };
 
 /** What identifies a row, by table. */
@@ -87,9 +88,8 @@ export const KEYS: Readonly<Record<string, string>> = {
   transactions:
     'none, unless the setting `key` names it; `diff` and `changes` use `transaction_id`, or else `id`, if every row has its own',
   attribution: 'none, unless the setting `key` names it',
-  transaction_states:
-    '`key`, with `publisher_id` and `currency` if several records of a day have the same key',
   coverage: '`brand`, `report`, `dt`',
+  closes: '`brand`, `report`, `month`, `dt`',
 };
 
 /** A paragraph for a table, and what is known of discovered columns. */
