@@ -13,7 +13,12 @@ import { output } from './output.ts';
 
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
 /** A partition of what records were before is removed when that is no longer known. */
-const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition', 'glue:DeletePartition'];
+const PUBLISH = [
+  'glue:GetPartitions',
+  'glue:CreatePartition',
+  'glue:UpdatePartition',
+  'glue:DeletePartition',
+];
 const QUERY = [
   'glue:GetTable',
   'glue:GetTables',

@@ -64,11 +64,11 @@ ORDER BY changed_by DESC, brand, report, dt DESC`,
     },
     {
       name: 'What changed since the close',
-      description: 'Months that were closed in the last year: what to correct, by report and publisher',
+      description: 'Months that were closed in the last year: what to correct, by month and publisher',
       sql: `SELECT *
 FROM since_close
 WHERE close >= substr(${daysAgo(365)}, 1, 7)
-ORDER BY close DESC, brand, report, currency, publisher_id, what, state`,
+ORDER BY close DESC, brand, month, currency, publisher_id`,
     },
     {
       name: 'Records that changed',
