@@ -4,7 +4,7 @@ import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
 import { type BrandReportsError, configError } from '../shared/errors.ts';
-import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
+import { LEDGER_TABLES, beforeTable, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportRegistry, allViews, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
@@ -12,13 +12,7 @@ import { type Grantee, allow, arnInStack } from './grants.ts';
 import { output } from './output.ts';
 
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
-/** A partition of what records were before is removed when that is no longer known. */
-const PUBLISH = [
-  'glue:GetPartitions',
-  'glue:CreatePartition',
-  'glue:UpdatePartition',
-  'glue:DeletePartition',
-];
+const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition'];
 const QUERY = [
   'glue:GetTable',
   'glue:GetTables',
@@ -96,6 +90,9 @@ export class Catalog extends Construct {
     const views = allViews(this.reports).map(({ name }) => name);
     this.grant(grantee, this.databaseName, DEFINE, [...tables, ...views]);
     this.grant(grantee, this.databaseName, PUBLISH, tables);
+    // A partition of what records were before is removed when that is no longer known.
+    const before = reports.map(({ table }) => beforeTable(table));
+    this.grant(grantee, this.databaseName, ['glue:DeletePartition'], before);
     this.grant(
       grantee,
       this.icebergName,
@@ -107,7 +104,7 @@ export class Catalog extends Construct {
   /** Lets the watcher bring all tables, views and partitions up to date. */
   grantUpdate(grantee: WithRole): void {
     this.grantInLakeFormation(grantee);
-    this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH], ['*']);
+    this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { type Comparison, erasedTotalsOf, totalsAt } from '../../cli/close-sums.ts';
-import { literal } from '../../cli/sql-tables.ts';
+import { literal } from '../../cli/sql-files.ts';
 import { ENTRIES_TABLE, addEntries } from '../../cli/statement.ts';
 import { closesRows } from '../../shared/catalog/closes-table.ts';
 import type { Close, MoneyTable } from '../../shared/lake/documents/close.ts';
@@ -262,7 +262,7 @@ class Life {
       );
       const keys = new Set(others.flatMap(([, own]) => own.flatMap(({ key }) => key ?? [])));
       const switched = [...(last?.days ?? [])].filter(
-        ([other]) => sources.get(other.slice(-10, -3)) !== other.split(' ')[0],
+        ([other]) => !this.wasErased(other) && sources.get(other.slice(-10, -3)) !== other.split(' ')[0],
       );
       const ofOrders = new Set(switched.flatMap(([, own]) => own.map(({ order }) => order)));
       add(
@@ -355,7 +355,7 @@ async function entriesOf(
   await connection.run('DELETE FROM entries');
   await addEntries(connection, comparison, close, undefined);
   const found = await connection.runAndReadAll(
-    'SELECT entry, day, key, order_id, publisher_id, currency, records, counted_then, counted_now, counted, state_then, state FROM entries ORDER BY ALL',
+    'SELECT entry, day, key, order_id, publisher_id, currency, records, counted_then, counted_now, counted, state_then, state, known FROM entries ORDER BY ALL',
   );
   return found.getRowsJson().map((row) => JSON.stringify(row));
 }
@@ -495,10 +495,11 @@ function ofEntries(entries: readonly string[], isWanted: (entry: string) => bool
   return sumsOf(
     rows
       .filter(([entry]) => isWanted(entry ?? ''))
-      .flatMap(([entry, , , , publisher_id = null, currency = null, , then, now, counted]) => {
-        const known = Number(now ?? 0) - Number(then ?? 0);
-        return [{ publisher_id, currency, value: entry === 'rest' ? String(counted) : String(known) }];
-      }),
+      .map(([, , , , publisher_id = null, currency = null, , , , , , , known]) => ({
+        publisher_id,
+        currency,
+        value: String(known),
+      })),
   );
 }
 
@@ -578,6 +579,11 @@ function carriedOf(life: Life, month: string): string[] {
   const known = (items: readonly Item[]) =>
     items.reduce((total, item) => total + countedOf(item, life.settings), 0);
   return [...groups]
+    .map(([what, { then, now: own }]): [string, { then: Item[]; now: Item[] }] => {
+      const [day, , , , switched] = JSON.parse(what) as (string | null)[];
+      const isKeyed = day !== null || switched === 'switched';
+      return [what, isKeyed ? { then, now: own } : { then: minus(then, own), now: minus(own, then) }];
+    })
     .filter(([, { then, now: own }]) => known(then) !== known(own) || unknown(then) !== unknown(own))
     .map(([what, { then, now: own }]) => {
       const [day, key, publisher, currency] = JSON.parse(what) as (string | null)[];
@@ -589,7 +595,7 @@ function carriedOf(life: Life, month: string): string[] {
 async function expectSinceClose(life: Life): Promise<void> {
   await fill(connection, life, life.settings);
   await connection.run(`CREATE OR REPLACE TABLE closes (brand varchar, report varchar, month varchar, dt varchar, place bigint, counts boolean, closed_at timestamp);
-    CREATE OR REPLACE TABLE coverage (brand varchar, report varchar, month varchar, dt varchar, rows bigint, committed_state varchar, anew_place bigint)`);
+    CREATE OR REPLACE TABLE coverage (brand varchar, report varchar, month varchar, dt varchar, rows bigint, state varchar, committed_state varchar, anew_place bigint)`);
   for (const { month } of life.closes)
     for (const report of Object.values(REPORTS))
       for (const { dt, place, counts, closed_at: at } of closesRows(life.closes, report, month)) {
@@ -601,7 +607,7 @@ async function expectSinceClose(life: Life): Promise<void> {
   for (const [id, { current }] of life.read) {
     const [table, day] = idParts(id);
     await connection.run(
-      `INSERT INTO coverage VALUES (${[BRAND, REPORTS[table].name, day.slice(0, 7), day].map(literal).join(', ')}, ${current.length}, 'complete', NULL)`,
+      `INSERT INTO coverage VALUES (${[BRAND, REPORTS[table].name, day.slice(0, 7), day].map(literal).join(', ')}, ${current.length}, 'complete', 'complete', NULL)`,
     );
   }
   const last = life.shown.at(-1);
