@@ -5,7 +5,6 @@
  */
 import { type Column, RESCUED } from '../column-types.ts';
 import { type BrandRoles, rolesOf } from '../lake/documents/brand-settings.ts';
-import type { StoredSchema } from '../lake/documents/schema.ts';
 import type { LakeSettings } from '../settings/settings.ts';
 import {
   BONUS_KINDS,
@@ -18,10 +17,10 @@ import {
 } from '../reports/definition.ts';
 import { amountSql, decimalSql, listSql, textSql } from '../reports/views/view-sql.ts';
 import { type Role, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
-import { changesSql, valuesSql } from './record-sql.ts';
+import { type ViewedSchema, changesSql, valuesSql } from './record-sql.ts';
 
 /** By table. */
-export type TableSchemas = ReadonlyMap<string, Pick<StoredSchema, 'columns' | 'keys'>>;
+export type TableSchemas = ReadonlyMap<string, ViewedSchema>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 

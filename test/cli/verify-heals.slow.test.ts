@@ -148,7 +148,11 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
     2,
   ],
   ['a snapshot that is missing, but for its link', () => rmSync(current()), /the snapshot is missing/],
-  ['a missing file of orders_before, by its link', () => rmSync(before()), /what its records were before .* is missing/],
+  [
+    'a missing file of orders_before, by its link',
+    () => rmSync(before()),
+    /what its records were before .* is missing/,
+  ],
   [
     'a missing file of orders_before and its link: history begins anew',
     () => [before(), beforeLink()].forEach((path) => rmSync(path)),

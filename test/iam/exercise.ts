@@ -189,9 +189,7 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
       ['old', 10],
     ] as const)
       for (const key of [
-        ...dayTables(report).map(
-          (of) => `snapshots/${of}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
-        ),
+        ...dayTables(report).map((of) => `snapshots/${of}/brand=acme/dt=${day}/${id}/part-0000.parquet`),
         // What records of a day that has just changed were before stays.
         `snapshots/${beforeTable(table)}/brand=acme/dt=${addDays(day, -40)}/${id}/part-0000.parquet`,
         ...LEDGER_TABLES.map(
