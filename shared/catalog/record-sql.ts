@@ -18,7 +18,7 @@ const TIMES = ['_after', '_by'];
 const CHANGE = ['_key', '_what', '_place', '_cause', ...TIMES];
 
 /**
- * SQL of the current rows of a table and of those that changes replaced, with the control columns of the latter. They are
+ * SQL of the current rows of a table and of the rows that changes replaced, with the control columns of the latter. They are
  * stacked, so that a condition on the day reaches the partitions of both. A row of a day that was never closed has the
  * first key of the table, because the day has no key yet.
  * @param used the columns of the records

@@ -1,5 +1,5 @@
 /*
- * Puts the fields that have roles into the SQL of the base views, and their rows: the current rows of a table, and those
+ * Puts the fields that have roles into the SQL of the base views, and their rows: the current rows of a table, and the rows
  * that changes replaced. Brands may have different fields or different words for states. Brands with equal roles share one
  * part of the view.
  */
@@ -42,7 +42,7 @@ export function tableRoles(
 const PART_IN_SQL = /<<(.*)>>/s;
 /**
  * At the beginning of the SQL of a base view, e.g. `{orders.rows of order_list}`: its parts read the values of roles from
- * `record_values`. `rows`: of the current rows and of those that changes replaced. `changes`: the rows of the view.
+ * `record_values`. `rows`: of the current rows and of the rows that changes replaced. `changes`: the rows of the view.
  */
 const ROWS_IN_SQL = /\{(\w+)\.(rows|current|changes) of (\w+)\}/g;
 
