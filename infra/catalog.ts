@@ -4,8 +4,8 @@ import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
 import { type BrandReportsError, configError } from '../shared/errors.ts';
-import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
-import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
+import { LEDGER_TABLES, beforeTable, icebergDatabase } from '../shared/lake/paths.ts';
+import { type ReportRegistry, allViews, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName } from './instance-name.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
@@ -87,9 +87,12 @@ export class Catalog extends Construct {
     this.grantInLakeFormation(grantee);
     const reports = Object.values(this.reports);
     const tables = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
-    const views = reports.flatMap((report) => report.views.map(({ name }) => name));
+    const views = allViews(this.reports).map(({ name }) => name);
     this.grant(grantee, this.databaseName, DEFINE, [...tables, ...views]);
     this.grant(grantee, this.databaseName, PUBLISH, tables);
+    // A partition of what records were before is removed when that is no longer known.
+    const before = reports.map(({ table }) => beforeTable(table));
+    this.grant(grantee, this.databaseName, ['glue:DeletePartition'], before);
     this.grant(
       grantee,
       this.icebergName,

@@ -31,8 +31,9 @@ async function rowsOf(
     Object.values(reports).map((report) => {
       const documented = baseSchema(report.columns).columns;
       const known = [...documented.map((column) => column.name), ...Object.keys(DEFAULTS)];
-      const met = new Set((records[report.table] ?? []).flatMap(Object.keys)).difference(new Set(known));
-      const discovered = [...met].map((column): Column => ({ name: column, type: 'string' }));
+      const met = new Set((records[report.table] ?? []).flatMap(Object.keys));
+      const others = [...met].filter((column) => !known.includes(column));
+      const discovered = others.map((column): Column => ({ name: column, type: 'string' }));
       return [report.table, { columns: [...documented, ...discovered] }] as const;
     }),
   );

@@ -84,7 +84,7 @@ async function namesIn(connection: DuckDBConnection): Promise<string[]> {
 async function contents(connection: DuckDBConnection): Promise<Record<string, unknown[][][]>> {
   const found: Record<string, unknown[][][]> = {};
   for (const name of relations) {
-    const columns = name === freshness.name ? '* EXCLUDE (hours_since_read)' : '*';
+    const columns = name === 'freshness' ? '* EXCLUDE (hours_since_read)' : '*';
     found[name] = [
       await rowsOf(connection, `DESCRIBE ${name}`),
       await rowsOf(connection, `SELECT ${columns} FROM ${name} ORDER BY ALL`),

@@ -61,17 +61,16 @@ function partition(of: string): string {
 
 /** The objects of the versions of a day, the oldest first. */
 function versions(of: string, folder = 'snapshots/orders'): string[] {
-  const root = join(lake, folder, folder.startsWith('changes') ? `dt=${of}` : partition(of));
+  const root = join(lake, folder, partition(of));
   const files = readdirSync(root).map((id) => join(root, id, 'part-0000.parquet'));
   return files.sort((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs);
 }
 
 const current = (of = day) => versions(of).at(-1) ?? '';
 const older = () => versions(day)[0] ?? '';
-const changes = () => versions(day, 'changes/brand=acme/report=order_list').at(-1) ?? '';
-const became = () => versions(day, 'snapshots/order_states').at(-1) ?? '';
-const becameLink = () =>
-  join(lake, 'current/order_states', partition(day), `${basename(dirname(became()))}.parquet`);
+const before = () => versions(day, 'snapshots/orders_before').at(-1) ?? '';
+const beforeLink = () =>
+  join(lake, 'current/orders_before', partition(day), `${basename(dirname(before()))}.parquet`);
 const linksOf = (of: string) => join(lake, 'current/orders', partition(of));
 const link = (of = day) => join(linksOf(of), readdirSync(linksOf(of))[0] ?? '');
 const document = (key: string) => join(lake, key);
@@ -149,11 +148,20 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
     2,
   ],
   ['a snapshot that is missing, but for its link', () => rmSync(current()), /the snapshot is missing/],
-  ['a missing file of order_states', () => rmSync(became()), /its rows in order_states/],
   [
-    'an altered file of order_states',
-    () => [became(), becameLink()].forEach(middleChanged),
-    /its rows in order_states/,
+    'a missing file of orders_before, by its link',
+    () => rmSync(before()),
+    /what its records were before .* is missing/,
+  ],
+  [
+    'a missing file of orders_before and its link: history begins anew',
+    () => [before(), beforeLink()].forEach((path) => rmSync(path)),
+    /what its records were before .* is missing/,
+  ],
+  [
+    'an altered file of orders_before',
+    () => [before(), beforeLink()].forEach(middleChanged),
+    /what its records were before/,
   ],
   ['a snapshot that is missing, with its link', () => lose(current()), /the snapshot is missing/],
   [
@@ -181,16 +189,6 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
       for (const file of rawFiles(/\.zst$/)) overwrite(file, 'none');
     },
     /the snapshot is missing/,
-  ],
-  ['changes that are missing', () => rmSync(changes()), /changes of the day are missing/],
-  ['changes that are damaged', () => middleChanged(changes()), /its changes/],
-  [
-    'changes whose copy is lost too',
-    () => {
-      middleChanged(changes());
-      rmSync(document('snapshots/changes'), { recursive: true });
-    },
-    /its changes/,
   ],
   ['an older version that is missing', () => rmSync(older()), /older version .* is missing/],
   ['a link that is missing', () => rmSync(link()), WRONG],

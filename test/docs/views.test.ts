@@ -1,25 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import { changeViews } from '../../shared/history/index.ts';
-import { type View, namesUsedBy } from '../../shared/reports/definition.ts';
+import { type ReportView, allViews, rolesUsedBy } from '../../shared/reports/definition.ts';
 import { ROLES } from '../../shared/roles/index.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { sectionOf, textOf } from './pages.ts';
 
 const page = textOf('docs/reference/views.md');
-const views: View[] = [
-  ...Object.values(reports).flatMap((report) => report.views),
-  ...changeViews(reports),
-  freshness,
-];
+const views: ReportView[] = [...allViews(reports), { ...freshness, tables: ['coverage'] }];
 
 /** The role that a column is made from, if the view's SQL uses it. */
-function roleOf(view: View, column: string): string | undefined {
-  const used = new Set(namesUsedBy(view).map(({ name }) => name));
-  const isState = /^(order_)?status$|^orders_(new|effective|void)$/.test(column);
+function roleOf(view: ReportView, column: string): string | undefined {
+  const used = new Set(rolesUsedBy(views, view).map(({ name }) => name));
+  const isState = /^(order_)?stat(us|e)$|^orders_(new|effective|void)$/.test(column);
   const role = isState
     ? 'state'
-    : column.includes('commission') || column === 'bonus'
+    : column.includes('commission') || ['bonus', 'counted'].includes(column)
       ? 'commission'
       : column;
   return ROLES.find((each) => each === role && used.has(each));

@@ -5,7 +5,7 @@
  */
 import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
 import { isJsonObject } from '../../shared/json.ts';
-import { LEDGER_TABLES, closeKey, schemaKey } from '../../shared/lake/paths.ts';
+import { LEDGER_TABLES, beforeTable, closeKey, schemaKey } from '../../shared/lake/paths.ts';
 import { dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Deployment } from '../functions/deployed.ts';
@@ -24,25 +24,13 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
     reason: 'Lambda itself sends an event that failed to the queue, by the role of the function',
   },
   {
-    action: /^s3:GetObject$/,
-    resource: /^arn:aws:s3:::lake\/snapshots\/changes\//,
-    reason:
-      'read where the changes of a day have lost their own object: test/sync/changes.slow.test.ts loses it',
-  },
-  {
-    name: 'watch',
-    action: /^s3:PutObject$/,
-    resource: /^arn:aws:s3:::lake\/changes\//,
-    reason: 'written where the changes of a day have lost their object, as above',
-  },
-  {
     action: /^s3:DeleteObject$/,
     resource: /^arn:aws:s3:::lake\/iceberg\//,
     reason: 'metadata is deleted days after its snapshots: test/iceberg/publish.slow.test.ts lets them pass',
   },
   {
     action: /^s3:AbortMultipartUpload$/,
-    resource: /^arn:aws:s3:::lake\/(changes\/|snapshots\/(?!coverage))/,
+    resource: /^arn:aws:s3:::lake\/snapshots\/(?!coverage)/,
     reason:
       'only an object larger than 5 MB is uploaded in parts; test/adapters/aws/s3-store.test.ts breaks one off',
   },
@@ -72,7 +60,7 @@ export async function exercise(deployment: Deployment): Promise<void> {
     removeTables();
     await sync(deployment, event);
     await sync(deployment, event);
-    // The changes of a day are written beside the earlier changes.
+    // A change of a day is written with the earlier changes.
     for (let changes = 0; changes < 2; changes += 1) {
       addField(sample);
       leaveOver(deployment, now, day);
@@ -195,17 +183,15 @@ function leaveClosedDay({ glue }: Deployment): void {
 /** Leftovers of dead runs under every prefix, some days old, without a vacuum since. */
 function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
   for (const report of Object.values(reports)) {
-    const { name } = report;
+    const { name, table } = report;
     for (const [id, days] of [
       ['older', 11],
       ['old', 10],
     ] as const)
       for (const key of [
-        ...dayTables(report).map(
-          (table) => `snapshots/${table}/brand=acme/dt=${day}/${id}/part-0000.parquet`,
-        ),
-        // The replaced version of a day that has just changed stays.
-        `changes/brand=acme/report=${name}/dt=${addDays(day, -40)}/${id}/part-0000.parquet`,
+        ...dayTables(report).map((of) => `snapshots/${of}/brand=acme/dt=${day}/${id}/part-0000.parquet`),
+        // What records of a day that has just changed were before stays.
+        `snapshots/${beforeTable(table)}/brand=acme/dt=${addDays(day, -40)}/${id}/part-0000.parquet`,
         ...LEDGER_TABLES.map(
           (made) =>
             `snapshots/${made}/brand=acme/report=${name}/month=${day.slice(0, 7)}/${id}/part-0000.parquet`,

@@ -112,7 +112,7 @@ describe('the policy of operators', () => {
         'snapshots/orders/brand=acme/dt=x/y',
         'ledger/order_list/acme/state.json',
         'raw/x',
-        'changes/x',
+        'snapshots/orders_before/x',
       ].map((key): Call => ['s3:GetObject', object(key)]),
       ...['schema/orders.json', 'status/watch.json', 'query-results/x'].map(
         (key): Call => ['s3:GetObject', object(key)],
@@ -202,7 +202,7 @@ function ownCalls(brand: string, database = 'brand_reports'): Call[] {
 function foreignCalls(brand: string): Call[] {
   const keys = [
     ...TABLES.map((table) => `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`),
-    `changes/brand=${brand}/report=order_list/dt=2026-01-31/id/part-0000.parquet`,
+    `snapshots/orders_before/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`,
     `raw/order_list/brand=${brand}/dt=2026-01-31/id/progress.json`,
     `ledger/order_list/${brand}/2026-01.json`,
     `rates/${brand}.json`,

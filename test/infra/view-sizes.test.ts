@@ -31,10 +31,7 @@ function settingsOf(brands: number, meanings: number) {
       },
       kinds: ['bonus', `campaign ${of}`],
     };
-    return [
-      `brand-${index}`,
-      { ...BRAND, reports: { order_list: own, transaction_list: own } },
-    ] as const;
+    return [`brand-${index}`, { ...BRAND, reports: { order_list: own, transaction_list: own } }] as const;
   };
   return parseSettings(
     { brands: Object.fromEntries(Array.from({ length: brands }, (_, index) => brand(index))) },

@@ -76,7 +76,7 @@ export interface Judge {
   readonly moments: { atMs: number; versions: ReadonlyMap<string, number> }[];
   /** Every record that the service showed to a reading, by table. */
   readonly everShown: Map<string, Map<string, JsonObject>>;
-  columnsOf(report: ReportDefinition): Promise<Column[]>;
+  columnsOf(report: ReportDefinition): Promise<readonly Column[]>;
   /** Judges the lake after a run. @param run when it began and ended (ms), and whether it reported itself as complete */
   look(run: { startMs: number; endMs: number; isComplete: boolean }): Promise<void>;
   /** The records that each day of a table must have now. */
@@ -160,7 +160,7 @@ export function createJudge(
   }
 
   /** I7 */
-  async function columnsOf(report: ReportDefinition): Promise<Column[]> {
+  async function columnsOf(report: ReportDefinition): Promise<readonly Column[]> {
     const { columns } = await readSchema(lake.store, report);
     for (const { name, type } of columns) {
       const column = `${report.table}.${name}`;

@@ -192,7 +192,7 @@ describe('closed days that changed', () => {
     const text = part(page({ days }), /^Closed days/);
     expect(text).toContain('orders|2026-10-31 to 2026-11-01|3|3|1,006|');
     expect(text).toContain(
-      "SELECT * FROM changes WHERE brand = 'acme' AND report IN ('order_list') AND month IN ('2026-10', '2026-11') AND dt IN ('2026-10-31', '2026-11-01')",
+      "SELECT * FROM orders_before WHERE brand = 'acme' AND dt IN ('2026-10-31', '2026-11-01')",
     );
   });
 

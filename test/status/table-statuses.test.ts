@@ -136,8 +136,8 @@ describe('the statuses of some months', () => {
     const last = { at: '2026-11-12T06:02:00.000Z', rowsBefore: 5, added: 1 };
     const fields = { commission: ['sale_commission'], currency: ['currency'] };
     const totals = { fields, byCurrency: { USD: { commission: '12.500000000' } } };
-    const changes = { snapshot: 'c1', bytes: 9, rows: 4, at: last.at, times: 2, last };
-    const known = { values: { totals }, changes };
+    const history = { by: last.at, place: 2, lastBy: last.at, last };
+    const known = { values: { totals }, history };
     const store = memoryStore();
     const entries = { '2026-11-17': read, '2026-11-18': readDay(settings, ORDERS.report, known) };
     await storeDays(store, ORDERS, entries);

@@ -14,7 +14,7 @@ export const views: readonly ReportView[] = allViews(reports);
 const PARTITIONS = ['brand', 'dt'];
 
 /** The columns of the tables that views read, by table, with the partitions as the last columns. */
-export function tablesOf(schemas: TableSchemas): Map<string, Pick<Column, 'name' | 'type'>[]> {
+export function tablesOf(schemas: TableSchemas): Map<string, readonly Pick<Column, 'name' | 'type'>[]> {
   const text = (names: readonly string[]) => names.map((name) => ({ name, type: 'string' as const }));
   const ofReports = Object.values(reports).flatMap((report) => {
     const columns = schemas.get(report.table)?.columns ?? [];

@@ -37,7 +37,7 @@ export async function inGlue<T>(database: string, doing: string, work: Promise<T
 
 function grantFor(error: unknown, database: string): string {
   if (/lake ?formation/i.test(awsFailure(error).message)) return lakeFormationGrant(database);
-  return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition and UpdatePartition on the catalog, the database ${database} and its tables.`;
+  return `Check the AWS credentials and the region, and grant glue:GetTable, CreateTable, UpdateTable, GetPartition, GetPartitions, CreatePartition, UpdatePartition and DeletePartition on the catalog, the database ${database} and its tables.`;
 }
 
 function lakeFormationGrant(database: string): string {

@@ -19,7 +19,7 @@ import { KIND, ONE_RECORD, type RecordList } from '../../records/record-list.ts'
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered columns in the order of discovery. */
 export interface TableSchema {
-  columns: Column[];
+  columns: readonly Column[];
 }
 
 /** A row by column name; a missing name, null and undefined are NULL. */

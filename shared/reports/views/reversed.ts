@@ -1,8 +1,11 @@
 import { historiesSql } from './history.ts';
 
+/** Of the records of a group at a place, the first that is paid has the change before in the row before. */
+const PAID_FIRST = "CASE WHEN state = 'paid' THEN 0 ELSE 1 END";
+
 /** A current record that is where it was first paid has not changed, even if its amount is not known. */
 const CHANGE =
-  "CASE WHEN is_first = 1 AND state = 'paid' THEN CASE WHEN what = 'now' THEN 0 ELSE counted END WHEN what = 'now' THEN -counted ELSE 0 END";
+  "CASE WHEN dt = first_dt AND place = first_place AND state = 'paid' THEN CASE WHEN what = 'now' THEN 0 ELSE counted END WHEN what = 'now' THEN -counted ELSE 0 END";
 
 /**
  * By record, publisher and currency: what counted where the record was first paid, minus what counts for it now on all days
@@ -15,10 +18,10 @@ export const REVERSED_SQL = `SELECT brand, first_dt AS dt, report, key, publishe
   FROM (
     SELECT *, ${CHANGE} AS change
     FROM (
-      SELECT *, rank() OVER of_record AS is_first, first_value(dt) OVER of_record AS first_dt
+      SELECT *, first_value(dt) OVER of_record AS first_dt, first_value(place) OVER of_record AS first_place
       FROM (
-        SELECT h.*, COALESCE(max(changed_by) OVER (
-          PARTITION BY h.brand, h.report, h.dt, h.key ORDER BY h.place RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        SELECT h.*, COALESCE(lag(COALESCE(changed_by, TIMESTAMP '9999-12-31 00:00:00')) OVER (
+          PARTITION BY h.brand, h.report, h.dt, h.key ORDER BY h.place, ${PAID_FIRST}
         ), anew_by, first_by) AS began_by
         FROM ${historiesSql('key, place, what, changed_by, state, publisher_id, currency, counted, order_id, product')} AS h
         JOIN (
@@ -28,9 +31,11 @@ export const REVERSED_SQL = `SELECT brand, first_dt AS dt, report, key, publishe
           HAVING count(CASE WHEN what <> 'now' THEN 1 END) > 0
             OR (count(*) > 1 AND count(CASE WHEN state = 'paid' THEN 1 END) > 0)
         ) AS paid ON paid.brand = h.brand AND paid.report = h.report AND paid.key = h.key
-        LEFT JOIN coverage AS days ON days.brand = h.brand AND days.dt = h.dt AND days.report = substr(h.report, 1, length(h.report) - 1) || '_list'
+        LEFT JOIN (
+          SELECT brand AS of_brand, substr(report, 1, length(report) - 5) || 's' AS of_report, dt AS of_dt, first_by, anew_by FROM coverage
+        ) AS days ON of_brand = h.brand AND of_report = h.report AND of_dt = h.dt
       ) AS begun
-      WINDOW of_record AS (PARTITION BY brand, report, key ORDER BY CASE WHEN state = 'paid' THEN 0 ELSE 1 END, began_by NULLS LAST, dt, place)
+      WINDOW of_record AS (PARTITION BY brand, report, key ORDER BY ${PAID_FIRST}, began_by NULLS LAST, dt, place)
     ) AS ranked
   ) AS changed
   GROUP BY brand, report, first_dt, key, publisher_id, currency
