@@ -1,4 +1,4 @@
-import { CHANGE_COLUMNS } from '../../shared/history/before-table.ts';
+import { CHANGE_COLUMNS } from '../../shared/history/index.ts';
 
 /** Contains the texts of docs/reference/tables.md other than the columns. */
 
