@@ -586,15 +586,6 @@ function carriedOf(life: Life, month: string): string[] {
   const known = (items: readonly Item[]) =>
     items.reduce((total, item) => total + countedOf(item, life.settings), 0);
   return [...groups]
-<<<<<<< HEAD
-    .map(([what, { then, now: own }]): [string, { then: Item[]; now: Item[] }] => {
-      const [day, , , , switched] = JSON.parse(what) as (string | null)[];
-      const isKeyed = day !== null || switched === 'switched';
-      return [what, isKeyed ? { then, now: own } : { then: minus(then, own), now: minus(own, then) }];
-    })
-    .filter(([, { then, now: own }]) => known(then) !== known(own) || unknown(then) !== unknown(own))
-    .map(([what, { then, now: own }]) => {
-=======
     .map(([what, { old, now: own }]): [string, { old: Item[]; now: Item[] }] => {
       const [day, , , , switched] = JSON.parse(what) as (string | null)[];
       const isKeyed = day !== null || switched === 'switched';
@@ -602,7 +593,6 @@ function carriedOf(life: Life, month: string): string[] {
     })
     .filter(([, { old, now: own }]) => known(old) !== known(own) || unknown(old) !== unknown(own))
     .map(([what, { old, now: own }]) => {
->>>>>>> s45-closes
       const [day, key, publisher, currency] = JSON.parse(what) as (string | null)[];
       return JSON.stringify([day, key, publisher, currency, sum(old), sum(own)]);
     })
