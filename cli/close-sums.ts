@@ -206,8 +206,8 @@ function ofWhom({ publisher_id: id, currency }: Pick<CloseTotal, 'publisher_id' 
 }
 
 /**
- * By currency, what counts at the places of a close by other settings than those that it was shown with, if that differs from
- * what was shown. @param connection derives by these settings
+ * By currency, what counts at the places of a close by other settings than the settings of the close, if the sums differ.
+ * @param connection derives by these settings
  */
 export async function movedTotals(
   connection: DuckDBConnection,
@@ -269,7 +269,7 @@ function sumOf(row: Record<string, Json>): Sum {
     publisher_id: textOrNull(row.publisher_id),
     publisher_name: textOrNull(row.publisher_name),
     currency: textOrNull(row.currency),
-    counted: String(row.counted),
+    counted: textOrNull(row.counted) ?? '0',
     unknown: Number(row.unknown),
   };
 }
@@ -317,8 +317,8 @@ export async function erasedTotalsOf(
   FROM differences GROUP BY report, dt, publisher_id, currency)`;
   const found = await connection.runAndReadAll(sql);
   const nameOf = (table: Json) => MONEY_REPORTS.find((each) => each.table === table)?.name ?? '';
-  const ofDay = Map.groupBy(found.getRowObjectsJson(), ({ report = '', dt }) =>
-    dayId({ report: nameOf(report), day: String(dt) }),
+  const ofDay = Map.groupBy(found.getRowObjectsJson(), ({ report = '', dt = '' }) =>
+    dayId({ report: nameOf(report), day: textOrNull(dt) ?? '' }),
   );
   return new Map([...ofDay].map(([id, rows]) => [id, rows.map(sumOf)]));
 }

@@ -15,10 +15,10 @@ const MAX_BRANDS = 4;
 export function usedSettingsLines(used: readonly UsedSettings[]): string[] {
   const lines = used.map(({ brand, hash, since }) => {
     const of = since === undefined ? 'which are not those of the lake' : `since ${since}`;
-    return oneLine(`note: settings of ${brand}: ${hash}, ${of}`);
+    return oneLine(`settings of ${brand}: ${hash}, ${of}`);
   });
   const more = lines.length - MAX_BRANDS;
-  return more > 0 ? [...lines.slice(0, MAX_BRANDS), `note: settings of ${more} more brands`] : lines;
+  return more > 0 ? [...lines.slice(0, MAX_BRANDS), `settings of ${more} more brands`] : lines;
 }
 
 /** @param file the settings file, if the command has one: what differs from the lake is then told */

@@ -133,7 +133,8 @@ function orderOf({ closed, brand, month, publisherId, currency }: ChangedPayout)
 
 export function reviewText({ brands, changes, daysToRead }: SettingsReview, file: string): string {
   const heads = brands.map(({ brand, hash, lakeHash, lakeSince }) => {
-    const lake = lakeHash === null ? 'the lake has none' : `the lake has ${lakeHash} since ${lakeSince}`;
+    const lake =
+      lakeHash === null ? 'the lake has no settings' : `the lake has ${lakeHash} since ${lakeSince}`;
     return `${styleText('bold', brand)}: settings ${hash} of ${file}; ${hash === lakeHash ? 'the lake has the same' : lake}`;
   });
   const rows = changes.map(

@@ -18,7 +18,7 @@ export interface EmptySession extends SqlSession {
   fills: (() => Promise<void>)[];
 }
 
-/** Where the files of tables come from, and who hears of a file that is missing or damaged. */
+/** The lake of the files of tables, and who hears of a file that is missing or damaged. */
 export interface FileSource {
   store: ObjectStore;
   /** Missing: its rows are left out with a warning. */

@@ -31,8 +31,8 @@ export interface UnknownDay extends DayOfLedger {
 }
 
 export interface PastDays {
-  /** The time, as texts name it. */
-  then: string;
+  /** The past time, as texts name it. */
+  time: string;
   days: DayAt[];
   unknown: UnknownDay[];
   notes: string[];
@@ -51,7 +51,7 @@ export async function daysAtInstant(
   placesBy: PlacesBy,
 ): Promise<PastDays> {
   const then = at.toISOString();
-  const past: PastDays = { then, days: [], unknown: [], notes: erasedNow(days) };
+  const past: PastDays = { time: then, days: [], unknown: [], notes: erasedNow(days) };
   const changed: CommittedDay[] = [];
   const later: string[] = [];
   for (const { entry, ...day } of days) {
@@ -85,7 +85,7 @@ function beforeFirst(then: string, later: readonly string[]) {
 /** The days that the closes of brands name, each at the place in the last close that names it. @param closes by month */
 export function daysAtCloses(closes: readonly Close[], days: readonly DayOfLedger[]): PastDays {
   const past: PastDays = {
-    then: `the close of ${closes.at(-1)?.month}`,
+    time: `the close of ${closes.at(-1)?.month}`,
     days: [],
     unknown: [],
     notes: erasedFromCloses(closes),
@@ -104,7 +104,7 @@ export function daysAtCloses(closes: readonly Close[], days: readonly DayOfLedge
   return past;
 }
 
-/** @returns the closes of the month, and those before it of the same brands. @throws BrandReportsError `config` if it has none */
+/** @returns the closes of the month, and those before it of the same brands. @throws BrandReportsError `config` if it is not closed */
 export function closesUpTo(closes: readonly Close[], month: string): Close[] {
   const closed = closes.filter((close) => close.month === month).map(({ brand }) => brand);
   if (closed.length > 0)
@@ -128,7 +128,7 @@ const WHY: Record<UnknownDay['why'], string> = {
  * @throws BrandReportsError `config` if the records of one of these days are not known
  */
 export function refuseUnknown(
-  { then, unknown }: PastDays,
+  { time, unknown }: PastDays,
   read: readonly DayOfLedger[],
   atMs: number | undefined,
 ): void {
@@ -143,7 +143,7 @@ export function refuseUnknown(
     known === undefined ? '' : `, or choose an instant at which all of them are known: --as-of ${known}`;
   throw configError(
     'not_known_then',
-    `As of ${then}, the records of some days are not known: ${whys.join('; ')}. Leave these days out by a condition such as dt < '${first}'${instant}.`,
+    `As of ${time}, the records of some days are not known: ${whys.join('; ')}. Leave these days out by a condition such as dt < '${first}'${instant}.`,
   );
 }
 

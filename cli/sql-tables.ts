@@ -254,10 +254,11 @@ export async function createRelations(
   }
   const roles = tableRoles(wanted, settings, ledgers);
   const isShown = isAll ? () => true : isNamed;
-  const isDerived = views.some((view) => isWanted(view.name) && rolesUsedBy(views, view).length > 0);
+  const derived = views.filter((view) => rolesUsedBy(views, view).length > 0);
+  const origins = usedSettingsLines(used);
   const lines = [
     ...notes,
-    ...(isDerived ? usedSettingsLines(used) : []),
+    ...(derived.some(({ name }) => isWanted(name)) ? origins.map((origin) => `note: ${origin}`) : []),
     ...gapNotes(ledgers, reports, roles, isShown),
   ];
   for (const line of lines) (lake.onGap ?? note)(line);
@@ -269,6 +270,7 @@ export async function createRelations(
     await createView(
       connection,
       viewOver(view, schemas, roles),
+      derived.includes(view) ? origins : [],
       view.tables.includes(coverageTable.name) ? then : undefined,
     );
     created.add(view.name);
@@ -332,12 +334,19 @@ function placesBy(connection: DuckDBConnection, lake: SqlLake, files: SnapshotFi
   };
 }
 
-async function createView(connection: SqlSession, view: View, coverage?: string): Promise<void> {
-  const { name, sql, columns } = withDay(view);
+/** @param origins the settings by which its numbers are derived, for readers of a database file */
+async function createView(
+  connection: SqlSession,
+  view: View,
+  origins: readonly string[],
+  coverage?: string,
+): Promise<void> {
+  const { name, sql, columns, description: about } = withDay(view);
   const comments = columns.map(
     ([column, , description]) =>
       `COMMENT ON COLUMN ${identifier(name)}.${identifier(column)} IS ${literal(description)}`,
   );
+  comments.push(`COMMENT ON VIEW ${identifier(name)} IS ${literal([about, ...origins].join('; '))}`);
   const then = coverage === undefined ? '' : `WITH ${coverageTable.name} AS ${coverage} FROM (`;
   const select = `${then}${inDuckDb(sql)}${then && ')'}`;
   await connection.run([`CREATE VIEW ${identifier(name)} AS ${select}`, ...comments].join('; '));

@@ -271,7 +271,6 @@ const rollback = z.union([
         to: nullable.instant.describe('null: the version is current'),
         rows: nullable.count,
         open: z.boolean().nullable(),
-        closes: texts.optional(),
       }),
     ),
   }),

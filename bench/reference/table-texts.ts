@@ -1,3 +1,5 @@
+import { CHANGE_COLUMNS } from '../../shared/history/index.ts';
+
 /** Contains the texts of docs/reference/tables.md other than the columns. */
 
 /** The head of the page; `@types` stands for the table of types. */
@@ -10,10 +12,9 @@ a test compares the two. Athena has the tables in the Glue database \`brand_repo
 | table | a row is |
 | --- | --- |
 | [\`clicks\`](#clicks), [\`click_details\`](#click_details), [\`orders\`](#orders), [\`transactions\`](#transactions), [\`attribution\`](#attribution) | a record of the service |
-| [\`order_states\`](#order_states), [\`transaction_states\`](#transaction_states) | the lifecycle of an order or a transaction |
 | [\`coverage\`](#coverage) | a day of a report: its state, and when it was read |
-| [\`changes\`](#changes) | a fact about a change to a closed day |
-| [\`<table>_closed\`](#closed-months) | a record as it was when its month was closed |
+| [\`closes\`](#closes) | a day in a closed month: its place in the chain of its changes |
+| [\`<table>_before\`](#what-records-were-before) | a record as it was before a later reading changed it |
 
 Which columns has your \`orders\`? The interface documents almost no field of orders and transactions, so their columns follow from
 the records that your service sends. This page shows the columns of the sample service. To see yours:
@@ -75,10 +76,8 @@ The column "example" shows the row of the sample lake that has the most values.`
 
 /** Columns of tables that have a value in every row, by table; of tables of records they follow from the rules above. */
 export const NEVER_NULL: Readonly<Record<string, 'all' | readonly string[]>> = {
-  order_states: ['records', 'kind', 'counted_amount', 'counted_commission', 'seen_by'],
-  transaction_states: ['records', 'kind', 'counted_amount', 'counted_commission', 'seen_by'],
   coverage: ['dt', 'state'],
-  changes: ['dt', 'change_id', 'previous_id', 'changed_at', 'cause', 'what'],
+  closes: ['dt', 'counts', 'closed_at'],
 };
 
 /** What identifies a row, by table. */
@@ -89,14 +88,9 @@ export const KEYS: Readonly<Record<string, string>> = {
   transactions:
     'none, unless the setting `key` names it; `diff` and `changes` use `transaction_id`, or else `id`, if every row has its own',
   attribution: 'none, unless the setting `key` names it',
-  order_states: '`key`, with `publisher_id` and `currency` if several records of a day have the same key',
-  transaction_states:
-    '`key`, with `publisher_id` and `currency` if several records of a day have the same key',
   coverage: '`brand`, `report`, `dt`',
+  closes: '`brand`, `report`, `month`, `dt`',
 };
-
-const OF_LIFECYCLES = `A column \`<state>_after\` and its \`<state>_by\` enclose the time at which the record came into the state: after the
-start of the last reading without it, by the end of the first reading with it. Amounts follow the [roles](settings.md#the-field-that-has-a-role).`;
 
 /** A paragraph for a table, and what is known of discovered columns. */
 export const NOTES: Readonly<Record<string, { text: string; columns?: Readonly<Record<string, string>> }>> = {
@@ -107,7 +101,7 @@ export const NOTES: Readonly<Record<string, { text: string; columns?: Readonly<R
   orders: {
     text: `All columns of records are discovered. Bonuses and campaign payments are orders too, with their own \`type\`: the view
 [\`publisher_performance\`](views.md#publisher_performance) leaves them out. \`status\` is the current state; for earlier states see
-[\`order_states\`](#order_states).`,
+[\`order_states\`](views.md#order_states).`,
     columns: {
       transid: 'the key; the service sorts by it',
       status: 'new, effective or void',
@@ -129,8 +123,6 @@ transaction and its order are the same money: do not add them up.`,
     text: `Do not sum \`click\`: it repeats on every product of a tracking link and day. The view
 [\`attribution_daily\`](views.md#attribution_daily) counts it once. \`dpv\` may be summed.`,
   },
-  order_states: { text: OF_LIFECYCLES },
-  transaction_states: { text: OF_LIFECYCLES },
   coverage: {
     text: `A row is as old as the run that wrote it. If the pipeline has stopped, compare \`overdue_at\` with the current time, or use the view
 [\`freshness\`](views.md#freshness), which does. \`state\` is one of:
@@ -147,28 +139,15 @@ transaction and its order are the same money: do not add them up.`,
 | \`complete\` | read whole after the end of the day; records may still change |
 | \`settled\` | complete, and no further reading is planned |`,
   },
-  changes: {
-    text: `The table has the changes of each day since it was first closed. A change has several rows; \`what\` decides which columns a row uses:
-
-| \`what\` | columns | rows of a change |
-| --- | --- | --- |
-| \`day\` | \`rows_before\`, \`rows_after\`, \`added\`, \`removed\`, \`altered\`, \`listed\`; the counts are NULL if the old version could not be read | one |
-| \`sum\` | \`column_name\`, \`old_value\`, \`new_value\` | one for each numeric column |
-| \`total\` | \`key\` (the currency), \`column_name\` (the role), \`old_value\`, \`new_value\` | one for each role and currency |
-| \`added\`, \`removed\` | \`key\`, \`copies\`, \`record\` | one for each record, if \`listed\` |
-| \`altered\` | \`key\`, \`column_name\`, \`old_value\`, \`new_value\` | one for each altered value, if \`listed\` |
-
-A change of more than 10,000 records, or of more than 16 MB of text, is not \`listed\`. [What changed](../explanation/changes.md) has queries.`,
+  closes: {
+    text: `A close has a row for a day only if its place, or whether it counts, differs from the closes before. So the place of a day at a close
+is in the latest row of the day up to that close. The view [\`since_close\`](views.md#since_close) compares these places with now.`,
   },
 };
 
 /** The tables that repeat the columns of others. */
-export const DERIVED = `## Closed months
+export const DERIVED = `## What records were before
 
-\`clicks_closed\`, \`click_details_closed\`, \`orders_closed\`, \`transactions_closed\`, \`attribution_closed\`, \`order_states_closed\` and
-\`transaction_states_closed\` have the rows of each [closed month](../how-to/close-a-month.md) as they were at the close. They have the
-columns of their table and one more partition: \`close\`, the closed month, \`YYYY-MM\`, before \`brand\` and \`dt\`.
-
-\`\`\`sql
-SELECT close, dt, count(*) AS orders FROM orders_closed WHERE close = '2026-02' AND brand = 'acme' GROUP BY close, dt ORDER BY dt
-\`\`\``;
+\`clicks_before\`, \`click_details_before\`, \`orders_before\`, \`transactions_before\` and \`attribution_before\` have a row for each record
+that a later reading changed after its day was first closed, as it was before: the columns of the table without \`_synced_at\`, after
+${CHANGE_COLUMNS.map(({ name }) => `\`${name}\``).join(', ')}. The view [\`changes\`](views.md#changes) shows before and after.`;

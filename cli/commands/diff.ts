@@ -98,7 +98,8 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
     any_value(cause) AS cause, strftime(any_value(changed_by), ${TIME}) AS changed_at, ${ofWhat.join(', ')}
     FROM changes WHERE ${isOfDay} GROUP BY brand, place ORDER BY place DESC`;
   const recordsSql = `SELECT * FROM (
-      SELECT brand, place, what, key, columns, before, after, count(*) AS copies FROM changes WHERE ${isOfDay} GROUP BY ALL
+      SELECT brand, place, what, key, columns, before, after, count(*) AS copies FROM changes
+      WHERE ${isOfDay} AND (what <> 'altered' OR columns IS NOT NULL OR after IS NULL) GROUP BY ALL
     ) QUALIFY row_number() OVER (PARTITION BY brand, place ORDER BY what DESC, key) <= ${most} ORDER BY what DESC, key`;
   const history = report.views.find((view) => view.name === `${table.slice(0, -1)}_history`)?.name;
   const lake = { store, reports: { [name]: report }, settings: undefined, nowMs: Date.now(), day: of };

@@ -1,5 +1,4 @@
 import type { Column } from '../column-types.ts';
-import type { StoredSchema } from '../lake/documents/schema.ts';
 import { beforeTable } from '../reports/view.ts';
 import { NOW_PLACE } from '../reports/views/history.ts';
 import { keySql } from '../reports/views/key-sql.ts';
@@ -9,20 +8,24 @@ interface OfReport {
   table: string;
   report: string;
 }
-type Schema = Pick<StoredSchema, 'columns' | 'keys'>;
+/** What views need of a `StoredSchema`. */
+export interface ViewedSchema {
+  columns: readonly Column[];
+  keys?: readonly string[] | undefined;
+}
 
 const TIMES = ['_after', '_by'];
 const CHANGE = ['_key', '_what', '_place', '_cause', ...TIMES];
 
 /**
- * SQL of the current rows of a table and of those that changes replaced, with the control columns of the latter. They are
+ * SQL of the current rows of a table and of the rows that changes replaced, with the control columns of the latter. They are
  * stacked, so that a condition on the day reaches the partitions of both. A row of a day that was never closed has the
  * first key of the table, because the day has no key yet.
  * @param used the columns of the records
  */
 export function rowsSql(
   { table, report }: OfReport,
-  { columns, keys = [] }: Schema,
+  { columns, keys = [] }: ViewedSchema,
   used: readonly string[],
   control: readonly string[] = CHANGE,
 ): string {
@@ -51,7 +54,7 @@ export function rowsSql(
  */
 export function valuesSql(
   of: OfReport,
-  schema: Schema,
+  schema: ViewedSchema,
   values: ReadonlyMap<string, string>,
   isCurrent: boolean,
 ): string {
@@ -70,7 +73,7 @@ const MAX_ELEMENTS = 200;
  * SQL of the rows of `changes` of one table. The records of a group at one place and at the next are paired by their order,
  * so that equal copies do not look changed.
  */
-export function changesSql({ table, report }: OfReport, schema: Schema): string {
+export function changesSql({ table, report }: OfReport, schema: ViewedSchema): string {
   const columns = schema.columns.filter(({ name }) => name !== '_synced_at');
   const names = columns.map(({ name }) => name);
   const rows = rowsSql({ table, report }, schema, names, [...CHANGE, ...VERSIONS]);

@@ -1,11 +1,10 @@
 /*
- * Puts the fields that have roles into the SQL of the base views, and their rows: the current rows of a table, and those
+ * Puts the fields that have roles into the SQL of the base views, and their rows: the current rows of a table, and the rows
  * that changes replaced. Brands may have different fields or different words for states. Brands with equal roles share one
  * part of the view.
  */
 import { type Column, RESCUED } from '../column-types.ts';
 import { type BrandRoles, rolesOf } from '../lake/documents/brand-settings.ts';
-import type { StoredSchema } from '../lake/documents/schema.ts';
 import type { LakeSettings } from '../settings/settings.ts';
 import {
   BONUS_KINDS,
@@ -18,10 +17,10 @@ import {
 } from '../reports/definition.ts';
 import { amountSql, decimalSql, listSql, textSql } from '../reports/views/view-sql.ts';
 import { type Role, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
-import { changesSql, valuesSql } from './record-sql.ts';
+import { type ViewedSchema, changesSql, valuesSql } from './record-sql.ts';
 
 /** By table. */
-export type TableSchemas = ReadonlyMap<string, Pick<StoredSchema, 'columns' | 'keys'>>;
+export type TableSchemas = ReadonlyMap<string, ViewedSchema>;
 /** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
@@ -43,7 +42,7 @@ export function tableRoles(
 const PART_IN_SQL = /<<(.*)>>/s;
 /**
  * At the beginning of the SQL of a base view, e.g. `{orders.rows of order_list}`: its parts read the values of roles from
- * `record_values`. `rows`: of the current rows and of those that changes replaced. `changes`: the rows of the view.
+ * `record_values`. `rows`: of the current rows and of the rows that changes replaced. `changes`: the rows of the view.
  */
 const ROWS_IN_SQL = /\{(\w+)\.(rows|current|changes) of (\w+)\}/g;
 

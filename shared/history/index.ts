@@ -1,4 +1,4 @@
-export { beforeShape } from './before-table.ts';
+export { CHANGE_COLUMNS, beforeShape } from './before-table.ts';
 export {
   type HistoryContext,
   areChangesIntact,

@@ -1,6 +1,6 @@
 /*
- * `close` closes a month of a brand: it writes one document that has the place of each day up to the end of the month in the
- * day's chain of changes, and the totals as they are shown now. No version is kept: what a day was at a place follows from
+ * `close` closes a month of a brand. It writes one document: the place of each day up to the end of the month in the day's
+ * chain of changes, and the totals as they are shown now. No version is kept: what a day was at a place follows from
  * its changes. So a day that changes between the draft and the write needs no second look.
  * I5: the document is written by compare-and-swap, and closes follow one another. After the write, a close that finds
  * another close than its draft did gives way.

@@ -32,8 +32,9 @@ async function rowsOf(
       const documented = baseSchema(report.columns).columns;
       const known = [...documented.map((column) => column.name), ...Object.keys(DEFAULTS)];
       const met = new Set((records[report.table] ?? []).flatMap(Object.keys));
-      const others = [...met].filter((column) => !known.includes(column));
-      const discovered = others.map((column): Column => ({ name: column, type: 'string' }));
+      const discovered = [...met]
+        .filter((column) => !known.includes(column))
+        .map((column): Column => ({ name: column, type: 'string' }));
       return [report.table, { columns: [...documented, ...discovered] }] as const;
     }),
   );

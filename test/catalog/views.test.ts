@@ -221,7 +221,7 @@ describe('changes', () => {
     await createViews(connection, new Map([['orders', schema]]), { only: ['changes', 'restatements'] });
   });
 
-  it('show what was before, what came after, and the columns that differ', async () => {
+  it('show the record before, the record after, and the columns that differ', async () => {
     await insert(connection, 'orders_before', [
       place(1, 'added'),
       place(2, 'altered', { transid: 'o1', note: 'a "b"\n', commission: 1.5 }),

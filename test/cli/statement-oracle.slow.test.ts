@@ -98,6 +98,8 @@ interface Shown {
   sources: Map<string, Table>;
   counted: Sums;
   statement: Sums;
+  /** The opening balance, and later first readings of days before the first close. */
+  zero: Sums;
   entries: string[];
   erased: Set<string>;
 }
@@ -189,7 +191,10 @@ class Life {
     const table = this.pick(TABLES);
     const from = this.held.get(`${table} ${this.pick(DAYS)}`) ?? [];
     const what = this.random();
-    if (what < 0.25 || from.length === 0) return this.order(this.pick(DAYS));
+    if (what < 0.25 || from.length === 0) {
+      this.order(this.pick(DAYS));
+      return;
+    }
     const at = this.upTo(from.length);
     const [item] = from.splice(at, 1);
     if (!item) return;
@@ -408,12 +413,15 @@ describe.each(Array.from({ length: LIVES }, (_, index) => index))('life %i', (se
       if (last === undefined || last.settings === life.settings) expect(rest).toEqual({});
       expect(carriedIn(entries)).toEqual(carriedOf(life, month));
       const shown = { month, settings: life.settings, days: life.table(month), sources: life.sources() };
-      life.shown.push({ ...shown, counted: now, statement, entries, erased: new Set() });
+      life.shown.push({ ...shown, counted: now, statement, zero, entries, erased: new Set() });
       for (const { report, day } of draft.days)
         life.named.add(`${report === orders.name ? 'orders' : 'transactions'} ${day}`);
       life.closes.push(draft);
     }
-    const paidInAll = life.shown.map(({ statement }) => [statement, 1] as const);
+    const last = life.shown.at(-1);
+    const paid = life.shown.flatMap(({ statement, zero }) => [[statement, 1] as const, [zero, 1] as const]);
+    if (life.shown.every(({ erased }) => erased.size === 0))
+      expect(nonZero(plus(...paid))).toEqual(nonZero(last?.counted ?? new Map()));
     for (let n = 0; n < 12; n += 1) life.mutate();
     for (const id of life.read.keys()) if (life.random() < 0.6) life.readDay(...idParts(id));
     for (const [index, { entries, statement, settings }] of life.shown.entries()) {
@@ -427,7 +435,6 @@ describe.each(Array.from({ length: LIVES }, (_, index) => index))('life %i', (se
       const isErased = life.shown.some(({ erased }) => erased.size > 0);
       if (!isErased) expect(again).toEqual(entries);
     }
-    void paidInAll;
     await expectSinceClose(life);
   });
 });
@@ -522,8 +529,8 @@ function carriedOf(life: Life, month: string): string[] {
   const [last, now] = [life.shown.at(-1), life.table(month)];
   const sources = life.sources();
   const first = life.closes[0]?.month ?? month;
-  const groups = new Map<string, { then: Item[]; now: Item[] }>();
-  const collect = (side: 'then' | 'now', id: string, items: readonly Item[]) => {
+  const groups = new Map<string, { old: Item[]; now: Item[] }>();
+  const collect = (side: 'old' | 'now', id: string, items: readonly Item[]) => {
     const [, day] = idParts(id);
     const of = day.slice(0, 7);
     const thenSource = last?.sources.get(of);
@@ -538,12 +545,12 @@ function carriedOf(life: Life, month: string): string[] {
         : item.key === null
           ? [null, item.order, ...who, day]
           : [day, item.key, ...who];
-      const group = groups.get(JSON.stringify(what)) ?? { then: [], now: [] };
+      const group = groups.get(JSON.stringify(what)) ?? { old: [], now: [] };
       groups.set(JSON.stringify(what), group);
       group[side].push(item);
     }
   };
-  for (const [id, items] of last?.days ?? []) if (!life.wasErased(id)) collect('then', id, items);
+  for (const [id, items] of last?.days ?? []) if (!life.wasErased(id)) collect('old', id, items);
   const keys = new Set(
     [...(last?.days ?? [])]
       .filter(([id]) => !life.wasErased(id))
@@ -579,15 +586,15 @@ function carriedOf(life: Life, month: string): string[] {
   const known = (items: readonly Item[]) =>
     items.reduce((total, item) => total + countedOf(item, life.settings), 0);
   return [...groups]
-    .map(([what, { then, now: own }]): [string, { then: Item[]; now: Item[] }] => {
+    .map(([what, { old, now: own }]): [string, { old: Item[]; now: Item[] }] => {
       const [day, , , , switched] = JSON.parse(what) as (string | null)[];
       const isKeyed = day !== null || switched === 'switched';
-      return [what, isKeyed ? { then, now: own } : { then: minus(then, own), now: minus(own, then) }];
+      return [what, isKeyed ? { old, now: own } : { old: minus(old, own), now: minus(own, old) }];
     })
-    .filter(([, { then, now: own }]) => known(then) !== known(own) || unknown(then) !== unknown(own))
-    .map(([what, { then, now: own }]) => {
+    .filter(([, { old, now: own }]) => known(old) !== known(own) || unknown(old) !== unknown(own))
+    .map(([what, { old, now: own }]) => {
       const [day, key, publisher, currency] = JSON.parse(what) as (string | null)[];
-      return JSON.stringify([day, key, publisher, currency, sum(then), sum(own)]);
+      return JSON.stringify([day, key, publisher, currency, sum(old), sum(own)]);
     })
     .sort();
 }

@@ -34,7 +34,7 @@ interface Options {
   roles?: TableRoles;
   /** SQL of the current time. */
   now?: string;
-  /** The names of views, with those that they read; missing: all. */
+  /** The names of views; the views that they read are created too. Missing: all. */
   only?: readonly string[];
 }
 

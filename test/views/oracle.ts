@@ -1,4 +1,4 @@
-/* Replays the readings of a life in plain JavaScript. It knows no places, no changes and no SQL. */
+/* Replays the readings of a life in plain JavaScript. It uses no places, no changes and no SQL. */
 import {
   DAY,
   DAYS,

@@ -9,9 +9,9 @@ const CHANGE =
 
 /**
  * By record, publisher and currency: what counted where the record was first paid, minus what counts for it now on all days
- * of the brand, so that a record that only moved to another day is in no row. `dt` is the day on which it was first paid. A
- * row with an unknown amount has no `difference`. Records that were paid, have no key and are gone are unknown. Of records
- * with a key only those are compared that a change replaced when they were paid, or that are there twice.
+ * of the brand. So a record that only moved to another day is in no row. `dt` is the day on which it was first paid. A row
+ * with an unknown amount has no `difference`. A record that was paid, has no key and is gone is unknown. Of records with a
+ * key, the view compares the records that a change replaced when they were paid, and the records that are there twice.
  */
 export const REVERSED_SQL = `SELECT brand, first_dt AS dt, report, key, publisher_id, currency, max(order_id) AS order_id, max(product) AS product,
     CASE WHEN count(*) = count(change) THEN sum(change) END AS difference, count(*) - count(change) AS unknown

@@ -32,11 +32,13 @@ const IS_BETWEEN = 'd.then_place IS NOT NULL AND d.now_place IS NOT NULL';
  * the number of its copies then and now. Of days that have both, it has the records that changed in between, and no other
  * is read from the history.
  *
- * A record at a place is, if it has a key, a row of the first later change of its group, or a current row. Rows without a
- * key are the current rows, with those that were removed later and without those that were added later.
- * @param days SQL of the days: `brand, report` (orders or transactions), `dt`, `source` (the report that counts now in its
- * month), `is_switched` (another report counted then), `is_opening`, `is_anew` (its records then are not known),
- * `then_place` and `now_place`; NULL: the day has no records then, or now
+ * A record with a key at a place is a row of the first later change of its group, or a current row. Rows without a key at a
+ * place are the current rows and the rows that were removed later, without the rows that were added later.
+ * @param days SQL of the days, with these columns:
+ * - `brand`, `report` (orders or transactions), `dt`;
+ * - `source`: the report that counts now in its month; `is_switched`: another report counted then;
+ * - `is_opening`: a record counts only if it counted on another day then; `is_anew`: its records then are not known;
+ * - `then_place` and `now_place`; NULL: the day has no records then, or now
  */
 export function differencesSql(days: string): string {
   const changed = historySql("what <> 'now' AND key IS NOT NULL");
@@ -176,8 +178,8 @@ const DAYS = `SELECT brand, report, dt, source, is_opening, is_anew,
   ) AS judged`;
 
 /**
- * The difference between the latest close of a brand and now. A day that no close names counts as it is now; in a month
- * before the first close, it counts only if its record counted on another day, so that a longer backfill bills nobody twice.
+ * The difference between the latest close of a brand and now. A day that no close names counts as it is now. In a month before
+ * the first close, only records count that counted on another day, so that a longer backfill bills nobody twice.
  */
 export const sinceClose: ReportView = {
   name: 'since_close',
