@@ -64,11 +64,11 @@ ORDER BY changed_by DESC, brand, report, dt DESC`,
     },
     {
       name: 'What changed since the close',
-      description: 'Months that were closed in the last year: what to correct, by month and publisher',
+      description:
+        'What to book since the latest close of each brand, by publisher, currency and month of the order',
       sql: `SELECT *
 FROM since_close
-WHERE close >= substr(${daysAgo(365)}, 1, 7)
-ORDER BY close DESC, brand, month, currency, publisher_id`,
+ORDER BY brand, month, currency, publisher_id`,
     },
     {
       name: 'Records that changed',
