@@ -335,5 +335,3 @@ function movedSince(
   });
   return new Map(shares);
 }
-
-export type { Reading };
