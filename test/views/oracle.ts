@@ -1,17 +1,5 @@
 /* Replays the readings of a life in plain JavaScript. It uses no places, no changes and no SQL. */
-import {
-  DAY,
-  DAYS,
-  type Life,
-  type LifeRecord,
-  NOW,
-  type Reading,
-  endOf,
-  jsonOf,
-  keyOf,
-  textOf,
-  timeOf,
-} from './life.ts';
+import { DAY, DAYS, type Life, type LifeRecord, NOW, endOf, jsonOf, keyOf, textOf, timeOf } from './life.ts';
 
 export interface Known {
   key: string | null;
