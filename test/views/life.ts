@@ -88,6 +88,10 @@ export function lifeOf(seed: number): Life {
   const zone = pick(ZONES);
   const key = pick(KEYS);
   let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `o${ids}`;
+  };
   const money = () =>
     pick([
       `${below(90)}`,
@@ -104,7 +108,7 @@ export function lifeOf(seed: number): Life {
       ...['A', 'B', 'Zoë "Q"'].map((id) => JSON.stringify({ id, name: pick(['Ann', 'Bo']) })),
     ]);
   const record = (): LifeRecord => ({
-    transid: chance(0.15) ? null : `o${(ids += 1)}`,
+    transid: chance(0.15) ? null : newId(),
     line: pick([null, '1', '2']),
     status: pick(['open', 'ok', 'locked', ' SETTLED', 'cancelled', null]),
     currency: pick(['usd', 'USD', 'EUR']),
@@ -141,7 +145,7 @@ export function lifeOf(seed: number): Life {
       () => replace({ ...before, currency: pick(['EUR', 'USD']) }),
       () => replace({ ...before, ...priced() }),
       () => replace({ ...before, ...priced() }),
-      () => replace({ ...before, transid: chance(0.5) ? null : `o${(ids += 1)}` }),
+      () => replace({ ...before, transid: chance(0.5) ? null : newId() }),
       () => replace({ ...before, amount: null, order_amount: before.order_amount ?? before.amount ?? null }),
       ...Array.from(
         { length: 6 },

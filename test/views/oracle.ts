@@ -1,17 +1,5 @@
 /* Replays the readings of a life in plain JavaScript. It uses no places, no changes and no SQL. */
-import {
-  DAY,
-  DAYS,
-  type Life,
-  type LifeRecord,
-  NOW,
-  type Reading,
-  endOf,
-  jsonOf,
-  keyOf,
-  textOf,
-  timeOf,
-} from './life.ts';
+import { DAY, DAYS, type Life, type LifeRecord, NOW, endOf, jsonOf, keyOf, textOf, timeOf } from './life.ts';
 
 export interface Known {
   key: string | null;
@@ -304,7 +292,7 @@ function movedSince(
   age: number,
   idOf: (of: { dt: string; publisher: string | null; currency: string | null }) => string,
 ) {
-  const rows = new Map<string, { then: (bigint | undefined)[]; moved: (bigint | undefined)[] }>();
+  const rows = new Map<string, { counted: (bigint | undefined)[]; moved: (bigint | undefined)[] }>();
   for (const dt of DAYS) {
     const [year = 0, month = 0] = dt.split('-').map(Number);
     const isOld = NOW - Date.UTC(year, month, 1) >= age * DAY;
@@ -319,15 +307,15 @@ function movedSince(
     for (const own of Map.groupBy(sides, partOf).values()) {
       const { publisher = null, currency = null } = own[0]?.record ?? {};
       const id = idOf({ dt, publisher, currency });
-      const row = rows.get(id) ?? { then: [], moved: [] };
+      const row = rows.get(id) ?? { counted: [], moved: [] };
       rows.set(id, row);
-      row.then.push(...own.filter(({ sign }) => sign === 1n).map(({ record }) => record.counted));
+      row.counted.push(...own.filter(({ sign }) => sign === 1n).map(({ record }) => record.counted));
       const difference = sumOf(own.map(({ record, sign }) => record.counted && record.counted * sign));
       row.moved.push(difference === undefined ? undefined : difference < 0n ? -difference : difference);
     }
   }
-  const shares = [...rows].map(([id, { then, moved }]) => {
-    const [whole, part] = [sumOf(then), sumOf(moved)];
+  const shares = [...rows].map(([id, { counted, moved }]) => {
+    const [whole, part] = [sumOf(counted), sumOf(moved)];
     return [
       id,
       whole !== undefined && part !== undefined && whole > 0n ? Number(part) / Number(whole) : undefined,
@@ -335,5 +323,3 @@ function movedSince(
   });
   return new Map(shares);
 }
-
-export type { Reading };
