@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const PAGE = 'docs/explanation/invariants.md';
-const IDS = Array.from({ length: 12 }, (_, index) => `I${index + 1}`);
+const IDS = Array.from({ length: 13 }, (_, index) => `I${index + 1}`);
 const MAX_SUITES = 3;
 const ID = /\bI(?:[1-9]\d*)\b/g;
 

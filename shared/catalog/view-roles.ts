@@ -46,6 +46,7 @@ const PART_IN_SQL = /<<(.*)>>/s;
  */
 const ROWS_IN_SQL = /\{(\w+)\.(rows|current|changes) of (\w+)\}/g;
 
+// I13: the roles become SQL of the view each time, so that a corrected setting counts for all of history.
 export function viewOver(
   { tables: _tables, sql, ...view }: ReportView,
   schemas: TableSchemas,

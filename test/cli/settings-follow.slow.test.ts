@@ -1,5 +1,5 @@
 /**
- * I13: a brand whose fields have other names corrects `fields`, `kinds` and `states.words` on a lake with two months of
+ * A brand whose fields have other names corrects `fields`, `kinds` and `states.words` on a lake with two months of
  * history, closes and voids. Every view is then as if the lake had had these settings from the first day.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -126,7 +126,7 @@ async function rowsOf({ run }: Lake): Promise<Record<string, string[]>> {
 }
 
 describe('corrected fields, kinds and words', () => {
-  it('make every view what it would be if they had been there from the first day', async () => {
+  it('I13: make every view what it would be if they had been there from the first day', async () => {
     const [late, early] = [lakeOf('late'), lakeOf('early')];
     late.settings(WRONG);
     early.settings(RIGHT);

@@ -9,7 +9,8 @@ const ROLES = ['order_id', 'product', 'kind', 'publisher_id', 'publisher_name', 
 
 /**
  * The base of everything about money: each current record, and each record that a change replaced, with its roles. Roles
- * are applied here and nowhere else. The records of a group at a place are the rows with the smallest place after it.
+ * are applied here and nowhere else (I13): a stored meaning would stay wrong after its setting was corrected. The records of
+ * a group at a place are the rows with the smallest place after it.
  */
 function historyView(table: 'orders' | 'transactions', name: string, description: string): ReportView {
   const ofLine = table === 'transactions';

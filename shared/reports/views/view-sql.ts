@@ -77,7 +77,7 @@ export interface Summed {
   known?: string;
 }
 
-/** A sum of amounts: 0 without rows, and NULL if an amount is unknown. */
+/** A sum of amounts: 0 without rows, and NULL if an amount is unknown (I13: a sum that lacks an amount looks right). */
 export function sumSql(summed: Summed): string {
   const { amount, of, known } = summed;
   const isWhole = [...(known === undefined ? [] : [allSql(known)]), `${unknownSql(summed)} = 0`].join(
