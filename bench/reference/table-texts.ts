@@ -14,7 +14,7 @@ a test compares the two. Athena has the tables in the Glue database \`brand_repo
 | [\`clicks\`](#clicks), [\`click_details\`](#click_details), [\`orders\`](#orders), [\`transactions\`](#transactions), [\`attribution\`](#attribution) | a record of the service |
 | [\`coverage\`](#coverage) | a day of a report: its state, and when it was read |
 | [\`closes\`](#closes) | a day in a closed month: its place in the chain of its changes |
-| [\`<table>_before\`](#what-records-were-before) | a record as it was before a later reading changed it |
+| [\`<table>_before\`](#earlier-records) | a record as it was before a later reading changed it |
 
 Which columns has your \`orders\`? The interface documents almost no field of orders and transactions, so their columns follow from
 the records that your service sends. This page shows the columns of the sample service. To see yours:
@@ -146,8 +146,9 @@ is in the latest row of the day up to that close. The view [\`since_close\`](vie
 };
 
 /** The tables that repeat the columns of others. */
-export const DERIVED = `## What records were before
+export const DERIVED = `## Earlier records
 
 \`clicks_before\`, \`click_details_before\`, \`orders_before\`, \`transactions_before\` and \`attribution_before\` have a row for each record
-that a later reading changed after its day was first closed, as it was before: the columns of the table without \`_synced_at\`, after
-${CHANGE_COLUMNS.map(({ name }) => `\`${name}\``).join(', ')}. The view [\`changes\`](views.md#changes) shows before and after.`;
+that a later reading changed after its day was first closed, as it was before. They have the columns of the table without \`_synced_at\`, after
+${CHANGE_COLUMNS.map(({ name }) => `\`${name}\``).join(', ')}. A row with \`_what\` = \`added\` has \`_key\` alone if its key was
+not there before. The partitions are \`brand\` and \`dt\`. The view [\`changes\`](views.md#changes) shows before and after.`;
