@@ -263,7 +263,11 @@ function queries(): string {
         months,
         months * day.coverageMonthBytes,
       ),
-      row(`all of \`changes\`, ${brands} brands in ${years} years`, months, days * day.changesDayBytes),
+      row(
+        `all tables such as \`orders_before\`, ${brands} brands in ${years} years`,
+        days * Math.round(day.beforeDayObjects),
+        days * day.beforeDayBytes,
+      ),
       row(`all of one report, ${brands} brands in ${years} years`, days, 0),
     ],
     [0],
@@ -373,9 +377,9 @@ partition, and about ${GETS_PER_OBJECT} GET for the footer and the columns of it
 
 ${queries()}
 
-MB is the size of whole files: a whole month in \`coverage\`, ${rounded(day.coverageMonthBytes / 1e3)} kB, and the changes of a day, ${rounded(day.changesDayBytes / 1e3)} kB. How long Athena takes
+MB is the size of whole files: a whole month in \`coverage\`, ${rounded(day.coverageMonthBytes / 1e3)} kB, and all changes of a day, ${rounded(day.beforeDayBytes / 1e3)} kB. How long Athena takes
 is not measured here.
 
-Therefore put \`brand\` and \`dt\` (\`month\` in \`coverage\` and \`changes\`) into \`WHERE\`. Tables have partition indexes, by all keys and
+Therefore put \`brand\` and \`dt\` (\`month\` in \`coverage\` and \`closes\`) into \`WHERE\`. Tables have partition indexes, by all keys and
 by the day or month alone, and \`partition_filtering.enabled\`, so that Athena requests only the partitions of a query from Glue. The
 saved queries over \`coverage\` name their months; \`freshness\` is about all months. \`queryScanLimitGb\` limits one query.`);

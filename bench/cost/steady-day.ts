@@ -74,8 +74,9 @@ export interface SteadyDay {
   months: number;
   /** The size of the object of a month of a report in `coverage`, on average. */
   coverageMonthBytes: number;
-  /** The size of the rows that the day added to `changes`. */
-  changesDayBytes: number;
+  /** Of a day of the brand that changed: the objects in tables such as `orders_before`, and their size, on average. */
+  beforeDayObjects: number;
+  beforeDayBytes: number;
   clicks: number;
   runs: number;
   /** The seconds that Lambda bills for runs, how many of them are CPU, and the seconds of watcher runs. */
@@ -337,16 +338,21 @@ async function openWorld(clicksPerDay: number) {
     months: () => [...s3.objects.keys()].filter((key) => parseLedgerKey(key)).length,
     /** The sizes of the tables over all brands. */
     scanned: () => {
-      const today = startOfDay(DAY, ZONE);
-      const sizes = (prefix: RegExp, isCounted: (modifiedMs: number) => boolean) =>
-        [...s3.objects].flatMap(([key, { body, modifiedAt }]) =>
-          prefix.test(key) && isCounted(modifiedAt.getTime()) ? [body.length] : [],
-        );
       const sum = (all: readonly number[]) => all.reduce((total, one) => total + one, 0);
-      const months = sizes(/^snapshots\/coverage\/.*month=2026-0[1-5]\//, () => true);
+      const objects = [...s3.objects].map(([key, { body }]) => ({ key, bytes: body.length }));
+      const months = objects.filter(({ key }) => /^snapshots\/coverage\/.*month=2026-0[1-5]\//.test(key));
+      // Each object of a partition contains the objects before it, so the largest is the current object.
+      const before = Map.groupBy(objects, ({ key }) => /^snapshots\/\w+_before\/.*dt=[^/]+/.exec(key)?.[0]);
+      const current = [...before].flatMap(([partition, own]) =>
+        partition === undefined
+          ? []
+          : [{ day: partition.slice(-10), bytes: Math.max(...own.map(({ bytes }) => bytes)) }],
+      );
+      const days = new Set(current.map(({ day }) => day)).size;
       return {
-        coverageMonthBytes: sum(months) / months.length,
-        changesDayBytes: sum(sizes(/^changes\//, (ms) => ms >= today)),
+        coverageMonthBytes: sum(months.map(({ bytes }) => bytes)) / months.length,
+        beforeDayObjects: current.length / days,
+        beforeDayBytes: sum(current.map(({ bytes }) => bytes)) / days,
       };
     },
     kept: () => {

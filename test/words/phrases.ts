@@ -68,7 +68,7 @@ export const phrases: readonly Phrase[] = [
     pattern:
       /\bwhat (?:came|comes|became|becomes|is due|was due|it holds|they hold|is there|was there|(?:it|they) (?:has|have|had)(?! (?:\w+ed|been|read|written|done|sent|told|kept|made|found)\b))\b(?![^.]*\?)/i,
     instead:
-      'name it: the new records, due days, its contents; "the lifecycle tables" for what became of records',
+      'name it: the new records, due days, its contents',
   },
   {
     fault: 'a private word',
