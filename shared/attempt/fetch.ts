@@ -8,6 +8,7 @@ import type { FetchContext, RunContext } from '../context/context.ts';
 
 export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
   const { report, service, settings, brandSettings } = ctx;
+  if (report.paging.style === 'lookup') throw new Error(`${report.action} has no pages`);
   const keyHint = primaryKeyField(ctx);
   const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
   return {
@@ -51,10 +52,6 @@ export function explained(
   if (!sendsInstants || error.code !== 'service_code') return error;
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
   const needed = setting === 'endTime' ? 'inclusive' : 'whole_day';
-  return new BrandReportsError(
-    'contract',
-    'instant_refused',
-    `${error.message}; the request was for the single instant that ends the day, to learn whether the day's range includes it: set "${setting}" (now "${brandSettings[setting]}") to "${needed}"`,
-    { context: error.context },
-  );
+  const message = `${error.message}; the request was for the single instant that ends the day, to learn whether the day's range includes it: set "${setting}" (now "${brandSettings[setting]}") to "${needed}"`;
+  return new BrandReportsError('contract', 'instant_refused', message, { context: error.context });
 }

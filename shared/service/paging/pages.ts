@@ -91,7 +91,7 @@ async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: A
     records,
     next,
     hash,
-    lacksCursor: style.lacksCursor(received),
+    lacksCursor: style.lacksCursor?.(received) ?? false,
     seen: style.seen(cursor, hash),
   };
 }
@@ -104,31 +104,25 @@ async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: A
 // but never after a page that may be full.
 
 type RequestPage = (cursor: Cursor | null) => Promise<Page>;
-type ConfirmPage = (page: Page) => Promise<Page>;
+type Confirm = (
+  request: PageRequest,
+  resume: Resume | undefined,
+  requestPage: RequestPage,
+  shown: ShownHabits,
+) => (page: Page) => Promise<Page>;
 
 /**
  * @returns a function that throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again
  */
-function confirmPages(
-  request: PageRequest,
-  resume: Resume | undefined,
-  requestPage: RequestPage,
-  shown: ShownHabits,
-): ConfirmPage {
-  const confirmStyle = request.paging.style === 'numbered' ? confirmNumbered : confirmCursors;
-  return confirmStyle(request, resume, requestPage, shown);
-}
+const confirmPages: Confirm = (request, ...others) =>
+  request.paging.style === 'numbered'
+    ? confirmNumbered(request, ...others)
+    : confirmCursors(request, ...others);
 
 /** An empty page after a page that may be full ends the read only if a second response is empty too. */
-function confirmNumbered(
-  request: PageRequest,
-  resume: Resume | undefined,
-  requestPage: RequestPage,
-  shown: ShownHabits,
-): ConfirmPage {
-  const { pageSize, paging } = request;
+const confirmNumbered: Confirm = ({ pageSize, paging }, resume, requestPage, shown) => {
   // A service hardly limits pages to less than the smallest size that can be requested.
-  const leastSize = paging.style === 'numbered' ? paging.pageSize.min : pageSize;
+  const leastSize = paging.pageSize.min;
   // The length of the page before a resumed read is unknown: the page may have been full.
   let before = resume ? Number.POSITIVE_INFINITY : 0;
   let count = 0;
@@ -140,14 +134,9 @@ function confirmNumbered(
     count += 1;
     return page;
   };
-}
+};
 
-function confirmCursors(
-  request: PageRequest,
-  resume: Resume | undefined,
-  requestPage: RequestPage,
-  shown: ShownHabits,
-): ConfirmPage {
+const confirmCursors: Confirm = (request, resume, requestPage, shown) => {
   const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
@@ -162,7 +151,7 @@ function confirmCursors(
     before = { cursor: page.cursor, hash: page.hash, next: page.next };
     return page;
   };
-}
+};
 
 /**
  * Recognises the first page of a read if the list begins again: either unchanged, or with at least two of three sampled
@@ -209,9 +198,6 @@ async function isUnchanged(before: ReadPage, requestPage: RequestPage): Promise<
 
 function cursorDied(action: string, isEnd: boolean) {
   const found = isEnd ? 'an empty last page' : 'the first page again';
-  return contractError(
-    action,
-    'cursor_died',
-    `a cursor of the service led to ${found}, and the page before it has changed or names another cursor when it is requested again. So the cursor has expired, and the pages have to be read again from the first page`,
-  );
+  const message = `a cursor of the service led to ${found}, and the page before it has changed or names another cursor when it is requested again. So the cursor has expired, and the pages have to be read again from the first page`;
+  return contractError(action, 'cursor_died', message);
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
-import type { PageSize, Paging } from '../../../shared/reports/definition.ts';
-import type { Page, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
+import type { PageSize } from '../../../shared/reports/definition.ts';
+import type { Page, PagedStyle, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
 import { firstPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
 import {
   answersInTurn,
@@ -16,15 +16,15 @@ import {
 
 const PAGE_SIZE: PageSize = { field: 'page_size', min: 20, max: 100, default: 100 };
 const LIMIT: PageSize = { field: 'limit', min: 1, max: 200, default: 200 };
-const position: Paging = { style: 'position', pageSize: PAGE_SIZE };
-const numbered: Paging = {
+const position: PagedStyle = { style: 'position', pageSize: PAGE_SIZE };
+const numbered: PagedStyle = {
   style: 'numbered',
   pageSize: PAGE_SIZE,
   fixedFields: { sort_col: 'transid', sort_dir: 'asc' },
 };
-const byCursor: Paging = { style: 'cursor', pageSize: LIMIT, countField: 'count' };
+const byCursor: PagedStyle = { style: 'cursor', pageSize: LIMIT, countField: 'count' };
 
-function requestOf(service: ReportService, paging: Paging, more: Partial<PageRequest> = {}): PageRequest {
+function requestOf(service: ReportService, paging: PagedStyle, more: Partial<PageRequest> = {}): PageRequest {
   return {
     service,
     action: 'report/any',
@@ -185,7 +185,7 @@ const group = (name: string): JsonObject => ({ list: [{ id: `${name}1` }, { id: 
 
 /** One of each kind; end-of-pass.test.ts has all cases. */
 describe('a full read whose end is not proven fails', () => {
-  it.each<[string, Paging, JsonObject[], string]>([
+  it.each<[string, PagedStyle, JsonObject[], string]>([
     ['no list', position, [{ pageInfo: { hasNextPage: false } }], 'missing_list'],
     ['no list but two others', numbered, [{ orders: [], refunds: [] }], 'missing_list'],
     ['an object for a list', numbered, [{ list: { id: '1' } }], 'missing_list'],
