@@ -93,13 +93,11 @@ export function createRefusals(
   let answers = 0;
   let newlyRefused = 0;
   let unanswered = 0;
-  const asRefusedAction = ({ kind, code, message, context }: BrandReportsError) =>
-    new BrandReportsError(
-      kind,
-      code,
-      `${message}; lookups refused: ${met.length}, answered: ${answers}, so the service seems to refuse the action itself; a later run reads the day`,
-      { context },
-    );
+  const asRefusedAction = ({ kind, code, message, context }: BrandReportsError) => {
+    const counts = `lookups refused: ${met.length}, answered: ${answers}`;
+    const why = `${counts}, so the service seems to refuse the action itself; a later run reads the day`;
+    return new BrandReportsError(kind, code, `${message}; ${why}`, { context });
+  };
   return {
     met,
     countAnswer(): void {
