@@ -58,8 +58,7 @@ export async function claim(
   open: OpenDay,
   isRequested: boolean,
 ): Promise<Attempt | undefined> {
-  const { day } = open;
-  const { entry } = open;
+  const { day, entry } = open;
   const situation = await situationOf(ctx, day, entry, isRequested);
   const earlier = attemptToContinue(entry, situation);
   // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
@@ -168,23 +167,20 @@ function restartedTooOften({ report }: RunContext, day: string, cause: RestartCa
     older_than_committed: [
       'restarted_too_often',
       newer,
-      'do not use --now, and correct the clock of this machine',
+      'do not use --now, and correct this machine’s clock',
     ],
     queries_changed: [
       'restarted_too_often',
       'the settings were changed while it was read',
-      'leave them as they are until the day is complete',
+      'leave them as is',
     ],
     upstream_changed: ['too_slow', upstream, `raise "requestsPerSecond", or ${more}`],
     key_conflict: ['restarted_too_often', key, `${more}, or set "key" to the field that identifies a record`],
     day_has_ended: ['too_slow', 'the day ended while it was read', more],
   };
   const [code, why, next] = reasons[cause];
-  return new BrandReportsError(
-    'contract',
-    code,
-    `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${why}; ${next}`,
-  );
+  const message = `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${why}; ${next}`;
+  return new BrandReportsError('contract', code, message);
 }
 
 type LeaseContext = Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>;

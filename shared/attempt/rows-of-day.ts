@@ -110,7 +110,6 @@ export function contentOf(list: RecordList, index: number): string {
 interface OwnDay {
   /** By record, whether its time or date is of the day. A record without a readable time or date stays in the day. */
   has(list: RecordList): (index: number) => boolean;
-  /** Call it after the last record. @throws BrandReportsError `contract` if all dates are of other days */
   end(): void;
 }
 
@@ -163,26 +162,18 @@ function ownDates(ctx: Context, day: string, field: string): OwnDay {
     end() {
       if (others.size === 0) return;
       const found = [...others].map(([date, records]) => `${records} of ${date}`).sort();
-      const shown =
-        found.length > 3
-          ? `${found.slice(0, 3).join(', ')} and ${found.length - 3} more dates`
-          : found.join(', ');
+      const more = found.length > 3 ? ` and ${found.length - 3} more dates` : '';
+      const shown = `${found.slice(0, 3).join(', ')}${more}`;
       if (own === 0) throw otherDates(ctx, day, field, shown);
-      ctx.log({
-        event: 'other_dates_excluded',
-        day,
-        message: `the response for ${day} also has records whose "${field}" is another day. They are left out, because the query of their own day returns them: ${shown}`,
-      });
+      const message = `the response for ${day} also has records whose "${field}" is another day. They are left out, because the query of their own day returns them: ${shown}`;
+      ctx.log({ event: 'other_dates_excluded', day, message });
     },
   };
 }
 
 function otherDates({ report, brandSettings, policy }: Context, day: string, field: string, shown: string) {
-  return new BrandReportsError(
-    'contract',
-    'other_dates',
-    `${report.name} ${day}: no record of the response has the requested date; by "${field}" there are ${shown}. Compare the settings "timeZone" (now "${policy.timeZone}") and "endDate" (now "${brandSettings.endDate}") with the brand's dashboard`,
-  );
+  const message = `${report.name} ${day}: no record of the response has the requested date; by "${field}" there are ${shown}. Compare the settings "timeZone" (now "${policy.timeZone}") and "endDate" (now "${brandSettings.endDate}") with the brand's dashboard`;
+  return new BrandReportsError('contract', 'other_dates', message);
 }
 
 /** Remembers the last result: neighbouring records mostly have the same time or date, so it is parsed once. */

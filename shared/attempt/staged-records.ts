@@ -139,9 +139,6 @@ export async function exclusionsOf(
 /** The error if the exclusions contain all records of the day and more: the service returned records of other times. */
 export function instantUnclear({ report, brandSettings }: BuildContext, day: string): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
-  return new BrandReportsError(
-    'contract',
-    'instant_unclear',
-    `${report.name} ${day}: for a query of only the day's last instant, the service returned all records of the day and more. So it is unknown which of them belong to the next day; set "${setting}" (now "${brandSettings[setting]}") to the meaning that the service uses`,
-  );
+  const message = `${report.name} ${day}: for a query of only the day's last instant, the service returned all records of the day and more. So it is unknown which of them belong to the next day; set "${setting}" (now "${brandSettings[setting]}") to the meaning that the service uses`;
+  return new BrandReportsError('contract', 'instant_unclear', message);
 }

@@ -43,10 +43,7 @@ export async function upstreamRecords(
 function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): unknown {
   const { kind, code, message } = asBrandReportsError(thrown);
   if (kind !== 'bug' && code !== 'object_missing') return thrown;
-  return new BrandReportsError(
-    'contract',
-    'damaged_snapshot',
-    `${key} cannot be read: ${message}. To read the day again: brand-reports sync ${name} --from ${day} --to ${day}`,
-    { cause: thrown },
-  );
+  const advice = `To read the day again: brand-reports sync ${name} --from ${day} --to ${day}`;
+  const found = `${key} cannot be read: ${message}. ${advice}`;
+  return new BrandReportsError('contract', 'damaged_snapshot', found, { cause: thrown });
 }

@@ -69,10 +69,6 @@ interface Sent {
   isStale: boolean;
 }
 
-interface Tried extends Sent {
-  sent: number;
-}
-
 export const CLOCKS_DIFFER = 'clocks_differ';
 /** How many responses a request may cost until two of them agree about the time. */
 const MAX_DATES = 3;
@@ -162,7 +158,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     fields: JsonObject,
     attempt: number,
     signal: AbortSignal | undefined,
-  ): Promise<Tried> {
+  ): Promise<Sent & { sent: number }> {
     await breaker.enter(turn, signal);
     let signing: Signing | undefined;
     try {
@@ -258,15 +254,10 @@ function classified(result: HttpResult, context: ResponseContext): ResponseClass
   try {
     return classifyResponse(result, context);
   } catch (cause) {
-    const { brand, action } = context;
     // Without the message of the cause, which may quote the response.
     const what = cause instanceof Error ? cause.name : typeof cause;
-    const message = `${brand} ${action}: the response could not be read (${what}), so nothing of it is used; report this with the response`;
-    const error = new BrandReportsError('contract', 'unreadable', message, {
-      context: { brand, action },
-      cause,
-    });
-    return { is: 'final', error };
+    const message = `${context.brand} ${context.action}: the response could not be read (${what}), so nothing of it is used; report this with the response`;
+    return { is: 'final', error: new BrandReportsError('contract', 'unreadable', message, { cause }) };
   }
 }
 

@@ -76,9 +76,6 @@ function withKey(
   const found = typeof named === 'string' ? named : numberText(named);
   if (found !== undefined && withoutZeros(found) === withoutZeros(requested)) return record;
   const shown = found === undefined ? describeKind(named) : service.quote(found);
-  throw contractError(
-    action,
-    'other_id',
-    `requested ${key.field} ${service.quote(requested)}, but the response is about ${answerField} ${shown}`,
-  );
+  const message = `requested ${key.field} ${service.quote(requested)}, but the response is about ${answerField} ${shown}`;
+  throw contractError(action, 'other_id', message);
 }

@@ -73,7 +73,7 @@ export function createRateLimiter(options: {
         await sleepUntilWoken(pauseMs);
         continue;
       }
-      await claimRate();
+      await highest.claim().catch(failAll);
       const nowMs = monotonicMs();
       const waitMs = nextSlotMs(nowMs) - nowMs;
       if (waitMs > 0) {
@@ -86,14 +86,6 @@ export function createRateLimiter(options: {
       waitingSinceMs = queue.size > 0 ? nowMs : undefined;
     }
     isServing = false;
-  }
-
-  async function claimRate(): Promise<void> {
-    try {
-      await highest.claim();
-    } catch (error) {
-      failAll(error);
-    }
   }
 
   function failAll(reason: unknown): void {
@@ -165,9 +157,6 @@ export function createRateLimiter(options: {
 }
 
 function noSlotInTime(requestsPerSecond: number): BrandReportsError {
-  return new BrandReportsError(
-    'transient',
-    'out_of_time',
-    `no request fits into the rest of the run's time: this run's share of the brand's rate is ${Number(requestsPerSecond.toPrecision(2))} requests per second at present; a later run continues`,
-  );
+  const message = `no request fits into the rest of the run's time: this run's share of the brand's rate is ${Number(requestsPerSecond.toPrecision(2))} requests per second at present; a later run continues`;
+  return new BrandReportsError('transient', 'out_of_time', message);
 }

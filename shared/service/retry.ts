@@ -127,11 +127,8 @@ export function throwIfStopped(signal: AbortSignal | undefined): void {
 
 /** The error of a stopped run: nothing has failed. */
 export function stopped(): BrandReportsError {
-  return new BrandReportsError(
-    'transient',
-    'stopped',
-    'the run was stopped before the service responded; start it again to continue',
-  );
+  const message = 'the run was stopped before the service responded; start it again to continue';
+  return new BrandReportsError('transient', 'stopped', message);
 }
 
 /**

@@ -49,10 +49,8 @@ const budget = storedObject(() => ({
 export type RateBudget = z.infer<typeof budget>;
 
 export function parseRateBudget(key: string) {
-  return (stored: Json | undefined): RateBudget => {
-    if (stored === undefined) return { version: 1, runs: {}, recentWrites: [] };
-    return parseDocument(budget, key, stored);
-  };
+  return (stored: Json | undefined): RateBudget =>
+    stored === undefined ? { version: 1, runs: {}, recentWrites: [] } : parseDocument(budget, key, stored);
 }
 
 /** What a run writes about itself. Rates are in requests per second. */

@@ -96,18 +96,15 @@ const state = storedObject(() => ({
 
 export type ReportState = z.infer<typeof state>;
 
+const NO_STATE: ReportState = {
+  ...{ version: 1, policy: '', months: {}, continuations: {} },
+  ...{ hasReturnedRecords: false, recentWrites: [] },
+};
+
 /** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
 export function parseReportState(key: string, clocks = NO_CLOCKS) {
   return (stored: Json | undefined): ReportState => {
-    if (stored === undefined)
-      return {
-        version: 1,
-        policy: '',
-        months: {},
-        continuations: {},
-        hasReturnedRecords: false,
-        recentWrites: [],
-      };
+    if (stored === undefined) return NO_STATE;
     const { lastRun, ...parsed } = parseDocument(state, key, stored);
     return { ...parsed, ...(lastRun && !isAhead(lastRun.at, clocks) && { lastRun }) };
   };
