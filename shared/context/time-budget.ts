@@ -21,9 +21,8 @@ export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: ()
   const untilOverMs = () => until('hardMs');
   const isUp = () => leftMs() === 0;
   return {
-    /** How long new work may still start, in milliseconds: 0 if the time is up, Infinity without a limit. */
+    // Both are 0 if the time has come, and Infinity without a limit.
     leftMs,
-    /** How long until the process may be ended, in milliseconds: 0 if it may be ended now, Infinity without a limit. */
     untilOverMs,
     isUp,
     /** Whether the process may be ended at any moment. */

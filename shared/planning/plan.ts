@@ -28,7 +28,7 @@ export interface Continuation {
 
 export interface PlanOptions {
   continuation?: Continuation;
-  upstream?: UpstreamDay;
+  upstream?: UpstreamDay | undefined;
   only?: string;
 }
 

@@ -31,9 +31,9 @@ export interface ReportPlan {
   /** When the last reading began, in milliseconds; 0 if no day was read. */
   lastReadMs: number;
   /** How many columns the table had; missing if there was nothing to read or to publish. */
-  columns?: number;
+  columns: number | undefined;
   /** The first failure that concerns no due day: of a damaged month, or of a publication. */
-  error?: BrandReportsError;
+  error: BrandReportsError | undefined;
 }
 
 /**
@@ -67,13 +67,7 @@ export async function planReport(
   const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
   await markInProgress(ctx, daysToRead, damagedMonths, seen);
   const error = damaged ?? unpublished;
-  return {
-    continuation,
-    ...days,
-    seen,
-    ...(columns !== undefined && { columns }),
-    ...(error && { error }),
-  };
+  return { continuation, ...days, seen, columns, error };
 }
 
 export type PlanContext = BuildContext & Pick<RunContext, 'policy' | 'log' | 'runId'>;
@@ -83,18 +77,17 @@ export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
 /** Finds the due days in the ledgers. It writes nothing and sends no request. */
 export async function findDueDays(ctx: PlanContext, range: Range | undefined, continuation: Continuation) {
   const { months, isDaily } = await monthsToExamine(ctx, range);
-  const { error: damaged, ...examined } = await refreshed(ctx, months, ctx.ledger);
-  const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
-  const { ledgers } = examined;
+  const { ledgers, damagedMonths, error } = await refreshed(ctx, months, ctx.ledger);
+  const looked = ctx.upstream && (await refreshed(ctx, months, ctx.upstream.ledger));
+  const upstream: UpstreamDay | undefined =
+    looked && ((day) => upstreamState(looked.ledgers.get(monthOf(day))?.days[day]));
   const nowMs = ctx.clock.now().getTime();
-  const error = damaged ?? upstreamDamaged;
   return {
-    ...examined,
-    due: plan(ledgers, ctx.policy, nowMs, { continuation, ...(upstream && { upstream }) }),
+    ...{ ledgers, damagedMonths, error: error ?? looked?.error },
+    due: plan(ledgers, ctx.policy, nowMs, { continuation, upstream }),
     waiting: waitingDays(ledgers, ctx.policy, nowMs, range),
     examinedAll: isDaily && !range,
     lastReadMs: lastReadMs(ledgers),
-    ...(error && { error }),
   };
 }
 
@@ -117,10 +110,8 @@ export async function planDay(
 export function assertBegun(ctx: PlanContext, { from }: Range): void {
   const today = todayIn(ctx);
   if (from <= today) return;
-  throw configError(
-    'range_ahead',
-    `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`,
-  );
+  const message = `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`;
+  throw configError('range_ahead', message);
 }
 
 /** Adds the known columns to the tables. @returns how many columns the report's own table has */
@@ -147,14 +138,6 @@ async function announceColumnsBeside(ctx: RunContext): Promise<void> {
   }
 }
 
-interface ExaminedLedgers {
-  /** By month. */
-  ledgers: Map<string, Ledger>;
-  damagedMonths: string[];
-  /** The error of the first damaged ledger. */
-  error?: BrandReportsError;
-}
-
 async function monthsToExamine(
   ctx: PlanContext,
   range: Range | undefined,
@@ -173,37 +156,21 @@ async function monthsToExamine(
   return { months: months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream)), isDaily };
 }
 
-/** The committed state of the upstream report's days, by day; `undefined` for a report without an upstream. */
-async function upstreamOf(
-  ctx: PlanContext,
-  months: readonly string[],
-): Promise<{ upstream?: UpstreamDay; error?: BrandReportsError }> {
-  if (!ctx.upstream) return {};
-  const { ledgers, error } = await refreshed(ctx, months, ctx.upstream.ledger);
-  return {
-    upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]),
-    ...(error && { error }),
-  };
-}
-
-async function refreshed(
-  { log }: PlanContext,
-  months: readonly string[],
-  ledgerOf: RunContext['ledger'],
-): Promise<ExaminedLedgers> {
+/** The ledgers by month, and the error of the first damaged ledger. */
+async function refreshed({ log }: PlanContext, months: readonly string[], ledgerOf: RunContext['ledger']) {
   const damagedMonths: string[] = [];
-  let first: BrandReportsError | undefined;
+  let error: BrandReportsError | undefined;
   const read = await Promise.all(
     months.map(async (month): Promise<(readonly [string, Ledger])[]> => {
       const ledger = await readOrDamage(ledgerOf(month).refresh());
       if ('value' in ledger) return [[month, ledger.value]];
       log({ event: 'month_skipped', month, ...errorSummary(ledger.damage) });
       damagedMonths.push(month);
-      first ??= ledger.damage;
+      error ??= ledger.damage;
       return [];
     }),
   );
-  return { ledgers: new Map(read.flat()), damagedMonths, ...(first && { error: first }) };
+  return { ledgers: new Map(read.flat()), damagedMonths, error };
 }
 
 /**

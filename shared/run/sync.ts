@@ -91,16 +91,8 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
 }
 
 function beginSync(report: ReportToSync): ReportSync {
-  return {
-    ...report,
-    upstream: undefined,
-    lookups: [],
-    left: new Map(),
-    inFlight: new Set(),
-    taken: 0,
-    days: new Map(),
-    breaker: createCircuitBreaker(),
-  };
+  const days = { left: new Map(), inFlight: new Set<string>(), taken: 0, days: new Map() };
+  return { ...report, ...days, upstream: undefined, lookups: [], breaker: createCircuitBreaker() };
 }
 
 async function readDays(syncs: readonly ReportSync[]): Promise<void> {
@@ -254,10 +246,9 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     const failure = failedDay ?? plan.error;
     const error = failure && errorSummary(failure);
     const outcome = outcomeOf(reportStatus(days, error), error);
-    const published = days
-      .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
-      .map(({ dt }) => dt);
-    const committedDays = days.filter(wasRead).map(({ dt }) => dt);
+    const read = days.filter(wasRead);
+    const committedDays = read.map(({ dt }) => dt);
+    const published = read.flatMap(({ dt, outcome }) => (outcome === 'unchanged' ? [] : [dt]));
     const examined = { seen, examinedAll, published, committedDays, columnsBefore };
     await finishReport(ctx, examined, sync.range() ? undefined : outcome);
     return outcome;
