@@ -101,9 +101,7 @@ export function windowToRead(
   return { fromMs, toMs, whole: fromMs === startMs };
 }
 
-/**
- * Fingerprint of everything in the queries except the day. A day whose reading had another fingerprint is read again.
- */
+/** Fingerprint of the queries except the day. A day whose reading had another fingerprint is read again. */
 export function queryFingerprint(
   report: ReportDefinition,
   brand: LakeBrandSettings,

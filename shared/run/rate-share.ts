@@ -144,18 +144,15 @@ export function createRateShare(options: RateShareOptions): RateShare {
       stopRenewing ??= clock.every(RENEW_EVERY_MS, tick);
       if (inUse() > 0) return;
       await inTurn(renew).catch((thrown: unknown) => {
-        if (!mayPass(thrown)) throw noRate(thrown);
+        if (mayPass(thrown)) return;
+        // It concerns no day: days that wait for a request are left to the next run.
+        const cause = rethrowBugs(thrown);
+        const message = `no request may be sent, because this run's part of the brand's rate is unknown: ${cause.message}`;
+        throw new BrandReportsError(cause.kind, 'rate_unavailable', message, { cause });
       });
     },
     leave,
   };
-}
-
-/** The error concerns no day: days that wait for a request are left to the next run. */
-function noRate(thrown: unknown): BrandReportsError {
-  const cause = rethrowBugs(thrown);
-  const message = `no request may be sent, because this run's part of the brand's rate is unknown: ${cause.message}`;
-  return new BrandReportsError(cause.kind, 'rate_unavailable', message, { cause });
 }
 
 /** By the clock that has gone further: while a machine sleeps, its monotonic clock may stand still. */
