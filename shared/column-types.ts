@@ -45,10 +45,7 @@ export type Value = ScalarValues[ScalarType];
 /** A value as Parquet stores it: days and microseconds since 1970, a decimal's units, text as text. */
 export type PhysicalValue = string | bigint | number | boolean;
 
-/**
- * Derived column: when the reading that brought a row began. It is not part of the content; otherwise no re-read day
- * would be equal.
- */
+/** Derived column: when the reading that brought a row began; no content, or no re-read day would be equal. */
 export const SYNCED_AT = '_synced_at';
 /** Derived column: JSON of the values that do not fit the columns of their fields (I6). */
 export const RESCUED = '_rescued';

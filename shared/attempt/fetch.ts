@@ -3,7 +3,7 @@ import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import type { Page, PageRequest } from '../service/paging/page.ts';
-import { firstPage, samePage } from '../service/paging/pages.ts';
+import { fetchPage, samePage } from '../service/paging/pages.ts';
 import type { FetchContext, RunContext } from '../context/context.ts';
 
 export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
@@ -39,7 +39,7 @@ export async function isLastPageSame(ctx: RunContext, { parts, withoutKey }: Sli
 }
 
 export function fetchFirstPage(ctx: FetchContext, fields: JsonObject): Promise<Page> {
-  return firstPage(pageRequest(ctx, fields));
+  return fetchPage(pageRequest(ctx, fields), null);
 }
 
 /** The error, with the setting that helps if the service refuses the query of the single instant that ends the day. */

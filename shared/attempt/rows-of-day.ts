@@ -12,7 +12,6 @@ import { type Json, stringifyJson } from '../json.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { MetRecords, keyHashes } from '../records/met-records.ts';
 import { keysOf, type RecordKey, type RecordList, recordAt, valuesOf } from '../records/record-list.ts';
-import type { ReportDefinition } from '../reports/definition.ts';
 import type { BuildContext } from '../context/context.ts';
 
 /**
@@ -44,7 +43,9 @@ export function createRowsOfDay(
   const canRepeat = keyField !== undefined && (rule !== 'is_none' || report.paging.style === 'position');
   const distinction = (list: RecordList, index: number) => {
     if (rule === 'identifies') return '';
-    return `\n${rule === 'changes' ? ownTimeOf(report, list, index) : contentOf(list, index)}`;
+    if (rule === 'is_none') return `\n${contentOf(list, index)}`;
+    const { day } = report;
+    return `\n${day.by === 'created' ? stringifyJson(recordAt(list, index)[day.field] ?? null) : ''}`;
   };
   /** By record of a page. `repeated`: another page or a newer slice has the record. */
   const overlapsOf = (list: RecordList): ((index: number) => 'new' | 'repeated' | Versions) => {
@@ -65,9 +66,7 @@ export function createRowsOfDay(
     };
   };
   return {
-    /**
-     * Begins the next older slice: a record of a newer slice replaces a record with the same key, whatever its content.
-     */
+    /** Begins the next older slice: a newer slice's record replaces a record with the same key, whatever its content. */
     beginSlice: () => records.forgetContents(),
     /**
      * @param verdictOf returns the verdict of each record of the page, by index
@@ -97,10 +96,6 @@ export function createRowsOfDay(
   };
 }
 
-function ownTimeOf({ day }: ReportDefinition, list: RecordList, index: number): string {
-  return day.by === 'created' ? stringifyJson(recordAt(list, index)[day.field] ?? null) : '';
-}
-
 /** The record as text: the same text for the same fields in any order. */
 export function contentOf(list: RecordList, index: number): string {
   const entries = Object.entries(recordAt(list, index));
@@ -115,9 +110,7 @@ interface OwnDay {
 
 type Context = Pick<BuildContext, 'report' | 'policy' | 'brandSettings' | 'log'>;
 
-/**
- * Without these times and dates, the records of a service with other days would be in the partition of the wrong day.
- */
+/** Without it, the records of a service with other days would be in the partition of the wrong day. */
 function ownDay(ctx: Context, day: string): OwnDay {
   const rule = ctx.report.day;
   if (rule.by === 'created') return ownTimes(ctx, day, rule.field);

@@ -163,10 +163,7 @@ function tooManyFields({ brand, report: { action } }: RunContext, fields: number
   return new BrandReportsError('contract', 'too_many_fields', `${brand} ${action}: ${message}`);
 }
 
-/**
- * The pages of a staged chunk, as the service sent them.
- * @throws BrandReportsError `transient` if the chunk is missing or damaged
- */
+/** The pages of a staged chunk. @throws BrandReportsError `transient` if the chunk is missing or damaged */
 export async function readChunk(
   store: ObjectStore,
   prefix: string,

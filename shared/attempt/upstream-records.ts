@@ -6,10 +6,7 @@ import { fileIn } from '../lake/table/readable-file.ts';
 import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
 
-/**
- * The records of the upstream snapshot that the slice was planned from, by key.
- * @throws BrandReportsError `contract` if that snapshot is missing or damaged
- */
+/** The records of the slice's upstream snapshot, by key. @throws BrandReportsError `contract` if it is missing or damaged */
 export async function upstreamRecords(
   ctx: BrandReport,
   day: string,

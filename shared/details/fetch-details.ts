@@ -92,9 +92,7 @@ interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
   /** The key of the upstream record that a response is about. */
   ownerOf: (answered: string) => string | undefined;
-  /**
-   * When an earlier slice found a record, in milliseconds; infinite if the service has responded about it again since.
-   */
+  /** When an earlier slice found a record, in ms; infinite if the service has responded about it again since. */
   foundAtMs: ReadonlyMap<string, number>;
   /** The lookups for which earlier slices got no record. */
   missing: ReadonlyMap<string, MissingLookup>;

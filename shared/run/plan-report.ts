@@ -121,10 +121,7 @@ async function prepareTable(ctx: RunContext): Promise<number> {
   return (await tableShape(ctx)).columns.length;
 }
 
-/**
- * I7: the first commit of a column decides its type permanently. Once the table has the column with the new type, there
- * is no message.
- */
+/** I7: the first commit of a column decides its type. No message once the table has a column of the new type. */
 async function announceColumnsBeside(ctx: RunContext): Promise<void> {
   const { schema, settings, report, brand, policy, log } = ctx;
   const today = todayIn(ctx);

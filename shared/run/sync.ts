@@ -99,10 +99,7 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   const [first] = syncs;
   if (!first) return;
   const { brand, days, daysInFlight } = first.ctx;
-  /**
-   * The next day for a worker. When a day ends, a waiting lookup may become readable, so a worker gives up only if no
-   * day is in flight.
-   */
+  /** A waiting lookup may become readable when a day ends, so a worker gives up only if no day is in flight. */
   const next = async () => {
     for (;;) {
       const day = days.hasRoom(brand) ? takeNext(syncs) : undefined;

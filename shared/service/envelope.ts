@@ -26,10 +26,7 @@ import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
 /** The advice that `check` leaves out of its own messages. */
 export const BY_CHECK = ': "brand-reports check" tests them';
 
-/**
- * The class of a response. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither
- * helps.
- */
+/** `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither helps. */
 export type ResponseClass =
   | { is: 'success'; response: ServiceResponse }
   | { is: 'refused' | 'transient' | 'final'; error: BrandReportsError };

@@ -29,9 +29,7 @@ export async function lookUp(
   );
 }
 
-/**
- * The interface documents numbers, but tables contain text: canonical digits are sent as numbers, other values as text.
- */
+/** Numbers are documented, but tables contain text: canonical digits are sent as numbers, other values as text. */
 function lookupFields({ key, optional }: Lookup, upstream: UpstreamRecord): JsonObject {
   const integerKey = isCanonicalInteger(upstream.key);
   const more = optional.flatMap(({ column, field }) => {

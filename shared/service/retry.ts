@@ -98,10 +98,7 @@ export async function pause(ms: number, sleep: Sleep, signal: AbortSignal | unde
   throwIfStopped(signal);
 }
 
-/**
- * Sleeps until the time is over or the signal aborts, whatever `sleep` does after the abort. An infinite time is never
- * over.
- */
+/** Sleeps until the time is over or the signal aborts, whatever `sleep` does then. An infinite time is never over. */
 export async function sleepUnlessAborted(
   ms: number,
   sleep: Sleep,

@@ -66,10 +66,7 @@ interface Known<T> {
 export class CasDocument<T extends HasRecentWrites> {
   readonly #options: CasDocumentOptions<T>;
   #known: Known<T> | undefined;
-  /**
-   * Stands for the document until this process has seen it in the store: after a failed first write, `#load` must not
-   * return an empty document.
-   */
+  /** Stands for the document until it was seen in the store: after a failed first write, `#load` must not return nothing. */
   #first: T | undefined;
   /** Changes that wait for the next write (`updateLater`). */
   #later: readonly Pick<Change<T>, 'apply'>[] = [];

@@ -134,10 +134,7 @@ export interface StagedGroup
   stagedAt: string;
 }
 
-/**
- * Limits the document, which is written with each group, if a service has no details at all. A key that is left out
- * counts as never requested.
- */
+/** Limits the document if a service has no details at all. A key that is left out counts as never requested. */
 const MAX_EMPTY_KEPT = 10_000;
 
 export function withStagedGroup(progress: Progress, group: StagedGroup): Progress {

@@ -110,10 +110,7 @@ export function parseReportState(key: string, clocks = NO_CLOCKS) {
   };
 }
 
-/**
- * The state after days were erased, or after that was undone, without the hints of the changed months.
- * @param ranges of all erased days
- */
+/** The state after days were erased, or that was undone, without the hints of the changed months. */
 export function withErased(
   state: ReportState,
   ranges: ReportState['erased'],
@@ -157,12 +154,10 @@ export function mayBeDue(
   const known = state.months[month];
   if (!known || known.dirty || state.policy !== policy) return true;
   if (known.asOf === undefined || Date.parse(known.asOf) > nowMs) return true;
-  if (upstream && !isExamined(known, upstream.months[month])) return true;
+  const looked = upstream?.months[month];
+  const isExamined = known.upstream !== undefined && !looked?.dirty && looked?.content === known.upstream;
+  if (upstream && !isExamined) return true;
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
-}
-
-function isExamined({ upstream: examined }: KnownMonth, upstream: KnownMonth | undefined): boolean {
-  return examined !== undefined && !upstream?.dirty && upstream?.content === examined;
 }
 
 /** Fingerprint of the facts about a month's committed days on which lookups depend. */

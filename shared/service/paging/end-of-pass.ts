@@ -66,10 +66,7 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
 
 /** Whether a key is new does not depend on the content of its record. */
 const ANY_CONTENT = 1;
-/**
- * If records move, a numbered page may overlap with earlier pages. This many pages in a row without a new key are a
- * cycle.
- */
+/** Numbered pages may overlap if records move. This many pages in a row without a new key are a cycle. */
 const MAX_PAGES_WITHOUT_NEW_KEY = 3;
 
 /**

@@ -43,9 +43,7 @@ export interface Page {
   /** The cursor of the next page; `null` if the end of the read is proven. */
   next: Cursor | null;
   hash: string;
-  /**
-   * Whether the page of a cursor-style report has no `cursor` at all, so that it shows neither a next page nor an end.
-   */
+  /** Whether the page of a cursor-style report has no `cursor` at all: it shows neither a next page nor an end. */
   lacksCursor: boolean;
   /**
    * Short hash that identifies a page within its read: the hash of its cursor, or the hash of its records for a
@@ -163,9 +161,7 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
   return isCursor(integer) ? integer : endCursor;
 }
 
-/**
- * I8: null, a missing cursor and an empty cursor all mean the end. Any other value that is not a cursor is an error.
- */
+/** I8: null, a missing and an empty cursor all mean the end. Any other value that is not a cursor is an error. */
 function nextCursor(
   service: ReportService,
   action: string,

@@ -68,17 +68,17 @@ function endless({ action, pageSize }: PageRequest): BrandReportsError {
   return contractError(action, 'endless', message);
 }
 
-/** The first page alone. @throws BrandReportsError of the service */
-export function firstPage(request: PageRequest): Promise<Page> {
-  return fetchPage(request, null);
-}
-
 /** Whether an earlier page has the same records and next cursor. @throws BrandReportsError of the service */
 export function samePage(request: PageRequest, read: ReadPage): Promise<boolean> {
   return isUnchanged(read, (cursor) => fetchPage(request, cursor));
 }
 
-async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: AbortSignal): Promise<Page> {
+/** One page alone. @throws BrandReportsError of the service */
+export async function fetchPage(
+  request: PageRequest,
+  cursor: Cursor | null,
+  signal?: AbortSignal,
+): Promise<Page> {
   const { service, action } = request;
   const style = styleOf(request);
   const response = await service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
@@ -111,9 +111,7 @@ type Confirm = (
   shown: ShownHabits,
 ) => (page: Page) => Promise<Page>;
 
-/**
- * @returns a function that throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again
- */
+/** Its result throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again. */
 const confirmPages: Confirm = (request, ...others) =>
   request.paging.style === 'numbered'
     ? confirmNumbered(request, ...others)

@@ -5,7 +5,7 @@ import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from 
 import type { ReportService } from '../../../shared/ports.ts';
 import type { PageSize } from '../../../shared/reports/definition.ts';
 import type { Page, PagedStyle, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
-import { firstPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
+import { fetchPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
 import {
   answersInTurn,
   cursorService,
@@ -228,7 +228,7 @@ describe('a full read whose end is not proven fails', () => {
 
   it('I8: with the keys of a response without a list in its message', async () => {
     const { service } = answersInTurn({ orders: [], refunds: [], total: 0 });
-    await expect(firstPage(requestOf(service, numbered))).rejects.toThrow(/orders, refunds, total/);
+    await expect(fetchPage(requestOf(service, numbered), null)).rejects.toThrow(/orders, refunds, total/);
   });
 
   it('I8: after it has returned the pages before the malformed page', async () => {
@@ -263,7 +263,7 @@ describe('one page alone', () => {
 
   it('is unchanged only as long as it names the same next page', async () => {
     const { service } = answersInTurn({ ...group('x'), cursor: 'b' });
-    const page = await firstPage(requestOf(service, byCursor));
+    const page = await fetchPage(requestOf(service, byCursor), null);
     expect(await samePage(requestOf(service, byCursor), page)).toBe(true);
     expect(await samePage(requestOf(service, byCursor), { ...page, next: 'a' })).toBe(false);
     expect(await samePage(requestOf(service, byCursor), { ...page, next: null })).toBe(false);
