@@ -25,14 +25,7 @@ const REPORT_EVENTS = {
   report_planned: info<{ dueDays: number }>(),
   report_failed: error<Failed>(),
   /** One line for each run, so that a query over the logs can chart runs. The counts are of this run. */
-  run_ended: info<
-    Traffic & {
-      status: Status;
-      rows: number;
-      pages: number;
-      failedDays: number;
-    }
-  >(),
+  run_ended: info<Traffic & { status: Status; rows: number; pages: number; failedDays: number }>(),
   /** The settings of the run give records another meaning than those in the lake, which they replace: `commission comm → value`. */
   meaning_changed: warn<{ message: string }>(),
   last_run_not_recorded: warn<{ message: string }>(),
