@@ -31,7 +31,7 @@ type Damage =
   | 'object_missing';
 type Unreadable = 'statement_unreadable' | 'version_unreadable' | 'unreadable_snapshot';
 type Nothing = 'nothing_to_close' | 'nothing_to_state';
-type Empty = 'day_not_committed' | 'no_states' | 'nothing_to_verify';
+type Empty = 'day_not_committed' | 'nothing_to_verify';
 type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
 type Closes =
   | 'already_closed'

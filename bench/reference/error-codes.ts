@@ -251,10 +251,6 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     'The folder of `--lake` does not exist.',
     'Name the folder of a lake, or fill a new lake with `sync`.',
   ],
-  no_states: [
-    'The lake lacks the states of the records of some days.',
-    'Run the `rebuild` that the message prints.',
-  ],
   not_closed: ['The month is not closed.', 'Use a month that the message lists, or close the month.'],
   not_whole: [
     '`close` found days that are missing, failed, open, unconfirmed or erased.',

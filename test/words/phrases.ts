@@ -67,8 +67,7 @@ export const phrases: readonly Phrase[] = [
     fault: 'a clause standing in for a noun',
     pattern:
       /\bwhat (?:came|comes|became|becomes|is due|was due|it holds|they hold|is there|was there|(?:it|they) (?:has|have|had)(?! (?:\w+ed|been|read|written|done|sent|told|kept|made|found)\b))\b(?![^.]*\?)/i,
-    instead:
-      'name it: the new records, due days, its contents',
+    instead: 'name it: the new records, due days, its contents',
   },
   {
     fault: 'a private word',
