@@ -82,7 +82,7 @@ const DIRECTIVE = /^\*?\s*(?:biome-|oxlint-|@ts-|@type |\/ <reference)/;
 const SENTENCE = /\p{L}[\p{L}’'-]*,? [\p{L}’'-]+,? \p{L}[\p{L}’'-]*/u;
 /** SQL, a query of CloudWatch, a style sheet, a script. */
 const OTHER_LANGUAGE =
-  /^#!|^[\s(]*(?:SELECT|WITH|CREATE|DROP|INSERT|UPDATE|DELETE|ALTER|FROM|WHERE|GROUP|ORDER|UNION|LEFT|JOIN|CASE|WHEN|AND|ATTACH|COPY|SET|LOAD|fields)\s|\b(?:SELECT|CASE WHEN|LEFT JOIN|OVER \() |[\w-]+: [^;{}]+;[^{}]*\}|=> |\{[{%]|^\s*(?:const|import|export) /;
+  /^#!|^[\s(]*(?:SELECT|WITH|CREATE|DROP|INSERT|UPDATE|DELETE|ALTER|FROM|WHERE|GROUP|ORDER|UNION|LEFT|JOIN|CASE|WHEN|AND|ATTACH|COPY|SET|LOAD|fields)\s|\b(?:SELECT|CASE WHEN|LEFT JOIN|OVER \() |[\w-]+: [^;{}]+;[^{}]*\}|' \|\| |=> |\{[{%]|^\s*(?:const|import|export) /;
 
 type Parsed = ReturnType<typeof parseSync>;
 type Comments = Parsed['comments'];
