@@ -14,14 +14,8 @@ import { output } from './output.ts';
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
 const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition'];
 const QUERY = [
-  'glue:GetTable',
-  'glue:GetTables',
-  'glue:GetPartition',
-  'glue:GetPartitions',
-  'glue:BatchGetPartition',
-  'glue:GetPartitionIndexes',
-  'glue:GetDatabase',
-  'glue:GetDatabases',
+  ...['glue:GetTable', 'glue:GetTables', 'glue:GetDatabase', 'glue:GetDatabases'],
+  ...['glue:GetPartition', 'glue:GetPartitions', 'glue:BatchGetPartition', 'glue:GetPartitionIndexes'],
 ];
 
 type WithRole = Grantee & { readonly role: Role };

@@ -17,6 +17,15 @@ export function allow(
   Grant.addToPrincipal({ grantee, actions, resourceArns, conditions });
 }
 
+/** Allows actions of one service by their names in it. */
+export function allowIn(grantee: Grantee, service: string, names: readonly string[], arns: string[]): void {
+  allow(
+    grantee,
+    names.map((name) => `${service}:${name}`),
+    arns,
+  );
+}
+
 /** The ARN of a resource in the region and the account of the stack. @param path what follows the account */
 export function arnInStack(scope: IConstruct, service: string, path: string): string {
   return Stack.of(scope).formatArn({ service, resource: path, arnFormat: ArnFormat.NO_RESOURCE_NAME });

@@ -8,7 +8,7 @@ import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { instanceName } from './instance-name.ts';
-import { type Grantee, allow, arnInStack } from './grants.ts';
+import { type Grantee, allowIn, arnInStack } from './grants.ts';
 import type { Lake } from './lake.ts';
 import { output } from './output.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
@@ -109,9 +109,4 @@ export class Operators extends Construct {
     const arns = names.map((name) => arnInStack(this, 'logs', `log-group:${name}`));
     allowIn(grantee, 'logs', read, arns);
   }
-}
-
-function allowIn(grantee: Grantee, service: string, names: readonly string[], resourceArns: string[]): void {
-  const actions = names.map((name) => `${service}:${name}`);
-  allow(grantee, actions, resourceArns);
 }

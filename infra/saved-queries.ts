@@ -53,47 +53,21 @@ WHERE findings IS NOT NULL
 ORDER BY dt DESC, brand, report`,
     },
     {
-      name: 'What later readings changed',
-      description: 'On days of the last 90 that were closed: one row per change, the newest first',
-      sql: `SELECT *
-FROM changes_daily
-WHERE dt >= ${daysAgo(90)}
-  AND month >= substr(${daysAgo(90)}, 1, 7)
-ORDER BY changed_at DESC, brand, report, dt DESC`,
-    },
-    {
-      name: 'What happened since the month was closed',
-      description:
-        'Per brand, report, day and currency of the months before this one: what has changed since this month began',
-      sql: `SELECT brand, report, dt, currency,
-  count(*) AS changes,
-  sum(rows_after - rows_before) AS rows_more,
-  sum(added) AS added, sum(removed) AS removed, sum(altered) AS altered,
-  max(measure) AS measure,
-  sum(coalesce(measure_after, 0) - coalesce(measure_before, 0)) AS measure_more
-FROM changes_daily
-WHERE month < substr(CAST(current_date AS varchar), 1, 7)
-  AND changed_at >= CAST(date_trunc('month', current_date) AS timestamp)
-GROUP BY brand, report, dt, currency
-ORDER BY dt DESC, brand, report, currency`,
-    },
-    {
       name: 'What changed since the close',
       description: 'Months that were closed in the last year: what to correct, by report and publisher',
       sql: `SELECT *
 FROM since_close
 WHERE close >= substr(${daysAgo(365)}, 1, 7)
-ORDER BY close DESC, brand, report, currency, publisher_id, what, state`,
+ORDER BY close DESC, brand, report, currency, publisher_id`,
     },
     {
       name: 'Records that changed',
-      description: 'Of the last 7 days: each record added or removed, and each altered value, old and new',
-      sql: `SELECT changed_at, brand, report, dt, what, key, copies, column_name, old_value, new_value, record
+      description: 'Of the last 7 days: each record added, removed or altered after the day was closed',
+      sql: `SELECT *
 FROM changes
 WHERE what IN ('added', 'removed', 'altered')
   AND dt >= ${daysAgo(7)}
-  AND month >= substr(${daysAgo(7)}, 1, 7)
-ORDER BY changed_at DESC, brand, report, dt DESC
+ORDER BY dt DESC, brand, report
 LIMIT 500`,
     },
     ...reports.map(({ table, description }) => ({

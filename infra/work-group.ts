@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import type { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { type Grantee, allow, arnInStack } from './grants.ts';
+import { type Grantee, allowIn, arnInStack } from './grants.ts';
 
 export interface WorkGroupProps {
   name: string;
@@ -41,41 +41,16 @@ export function newWorkGroup(
 
 /** Lets a person run queries and saved queries in one workgroup. S3 and Glue decide what a query may read. */
 export function grantWorkGroup(grantee: Grantee, name: string): void {
-  allow(
-    grantee,
-    [
-      'athena:GetWorkGroup',
-      'athena:StartQueryExecution',
-      'athena:StopQueryExecution',
-      'athena:GetQueryExecution',
-      'athena:BatchGetQueryExecution',
-      'athena:ListQueryExecutions',
-      'athena:GetQueryResults',
-      'athena:GetQueryResultsStream',
-      'athena:GetQueryRuntimeStatistics',
-      'athena:ListNamedQueries',
-      'athena:GetNamedQuery',
-      'athena:BatchGetNamedQuery',
-      'athena:CreateNamedQuery',
-      'athena:UpdateNamedQuery',
-      'athena:DeleteNamedQuery',
-    ],
-    [arnInStack(grantee, 'athena', `workgroup/${name}`)],
-  );
-  // These actions have no narrower resource. The last action gives access only to what Lake Formation granted.
-  allow(
-    grantee,
-    [
-      'athena:ListWorkGroups',
-      'athena:ListEngineVersions',
-      'athena:ListDataCatalogs',
-      'athena:GetDataCatalog',
-      'athena:ListDatabases',
-      'athena:GetDatabase',
-      'athena:ListTableMetadata',
-      'athena:GetTableMetadata',
-      'lakeformation:GetDataAccess',
-    ],
-    ['*'],
-  );
+  const run = ['GetWorkGroup', 'StartQueryExecution', 'StopQueryExecution', 'GetQueryExecution'];
+  const see = ['BatchGetQueryExecution', 'ListQueryExecutions', 'GetQueryRuntimeStatistics'];
+  const results = ['GetQueryResults', 'GetQueryResultsStream'];
+  const readSaved = ['ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'];
+  const save = ['CreateNamedQuery', 'UpdateNamedQuery', 'DeleteNamedQuery'];
+  const arn = arnInStack(grantee, 'athena', `workgroup/${name}`);
+  allowIn(grantee, 'athena', [...run, ...see, ...results, ...readSaved, ...save], [arn]);
+  // These actions have no narrower resource. The last one gives access only to what Lake Formation granted.
+  const lists = ['ListWorkGroups', 'ListEngineVersions', 'ListDataCatalogs', 'ListDatabases'];
+  const tables = ['GetDataCatalog', 'GetDatabase', 'ListTableMetadata', 'GetTableMetadata'];
+  allowIn(grantee, 'athena', [...lists, ...tables], ['*']);
+  allowIn(grantee, 'lakeformation', ['GetDataAccess'], ['*']);
 }

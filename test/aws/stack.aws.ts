@@ -258,8 +258,6 @@ describe('afterwards, for an analyst', () => {
       'restatements',
       'Days that need attention',
       'Findings',
-      'What later readings changed',
-      'What happened since the month was closed',
       'What changed since the close',
       'Records that changed',
     ]);

@@ -17,50 +17,22 @@ export const awsClientOptions = {
   },
 };
 
-/** Errors that the SDK does not classify and that an operator must fix. */
-const CONFIG_ERRORS: ReadonlySet<string> = new Set([
-  'AccessDenied',
-  'AccessDeniedException',
-  'Forbidden',
-  'UnauthorizedAccess',
-  'UnauthorizedException',
-  // Credentials that are missing, wrong, or expired.
-  'AuthFailure',
-  'CredentialsProviderError',
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'IncompleteSignature',
-  'IncompleteSignatureException',
-  'InvalidAccessKeyId',
-  'InvalidClientTokenId',
-  'InvalidIdentityTokenException',
-  'InvalidSignatureException',
-  'InvalidToken',
-  'MissingAuthenticationToken',
-  'MissingAuthenticationTokenException',
-  'SignatureDoesNotMatch',
-  'TokenProviderError',
-  'UnauthorizedClientException',
-  'UnrecognizedClientException',
-  // Another region, or no bucket.
-  'AuthorizationHeaderMalformed',
-  'IllegalLocationConstraintException',
-  'InvalidBucketName',
-  'NoSuchBucket',
-  'PermanentRedirect',
-  // A KMS key that this role may not use, or that is disabled (S3's names for these errors begin with `KMS.`).
-  'DecryptionFailure',
-  'EncryptionFailure',
-  'GlueEncryptionException',
-  // A Glue database that is a link to another catalog.
-  'FederationSourceException',
-  'FederationSourceRetryableException',
-  // An event bus that does not exist, or whose own policy refuses the request.
-  'ResourceNotFoundException',
-  'InvalidAccountIdException',
-  'NotAuthorizedForDetailTypeException',
-  'NotAuthorizedForSourceException',
-]);
+/** Parts of the names of errors that the SDK does not classify and that an operator must fix. */
+const CONFIG_ERROR = new RegExp(
+  [
+    // Access that is refused, and credentials that are missing, wrong, or expired.
+    'Access|Auth|Forbidden|Credentials|Token|Signature|UnrecognizedClient',
+    // Another region, or no bucket.
+    'Bucket|LocationConstraint|Redirect',
+    // A KMS key that this role may not use, or that is disabled.
+    'KMS|cryption',
+    // A Glue database that is a link to another catalog.
+    'FederationSource',
+    // An event bus that does not exist.
+    'ResourceNotFound|AccountId',
+  ].join('|'),
+  'i',
+);
 const CONFIG_STATUSES: readonly number[] = [301, 401, 403];
 
 /** Errors that the SDK does not classify and that a retry may fix. */
@@ -156,7 +128,7 @@ function errorKind(failure: AwsFailure): AwsKind {
   const sdkError = { name, message, $metadata };
   if (isThrottlingError(sdkError) || isTransientError(sdkError) || isServerError(sdkError))
     return 'transient';
-  if (CONFIG_STATUSES.includes(status) || CONFIG_ERRORS.has(name) || name.startsWith('KMS.')) return 'config';
+  if (CONFIG_STATUSES.includes(status) || CONFIG_ERROR.test(name)) return 'config';
   if (message.includes('Region is missing')) return 'config';
   if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERRORS.has(name)) return 'transient';
   // Without a response, the cause is the network, unless it is a bug in this program.
