@@ -83,9 +83,8 @@ export class BrandReports extends Construct {
     const lake = new Lake(this, 'Lake', { reports, deployment, bucket: props.bucket });
     const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
     const bus = new EventBus(this, settings.events);
-    const undelivered = new FailureQueue(this, 'Undelivered', deployment);
     const failed = new FailureQueue(this, 'Failed', deployment);
-    const common = { settings, version, network, lake, catalog, bus, undelivered, failed };
+    const common = { settings, version, network, lake, catalog, bus, failed };
 
     const enabled = Object.values(reports).filter(({ name }) =>
       Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
@@ -96,7 +95,7 @@ export class BrandReports extends Construct {
     const watch = new WatchFunction(this, 'Watch', { ...common, topic });
     new Alarms(this, 'Alarms', {
       deployment,
-      queues: { undelivered, failed },
+      queue: failed,
       stateMachine: backfill.stateMachine,
       topic: topic.topic,
     });
@@ -120,7 +119,7 @@ export class BrandReports extends Construct {
       deployment,
       functions: [sync, watch],
       backfill,
-      queues: [undelivered, failed],
+      queue: failed,
       lake,
     });
     for (const [brand, roleNames] of Object.entries(deployment.brandAccess ?? {}))

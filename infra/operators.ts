@@ -18,7 +18,7 @@ export interface OperatorsProps {
   deployment: DeploymentSettings;
   functions: readonly PipelineFunction[];
   backfill: BackfillStateMachine;
-  queues: readonly FailureQueue[];
+  queue: FailureQueue;
   lake: Lake;
 }
 
@@ -55,10 +55,10 @@ export class Operators extends Construct {
   }
 
   grant(grantee: Grantee): void {
-    const { functions, backfill, queues, lake } = this.#props;
+    const { functions, backfill, queue, lake } = this.#props;
     this.#grantFunctions(grantee, functions);
     this.#grantBackfill(grantee, backfill);
-    for (const queue of queues) queue.grantOperate(grantee);
+    queue.grantOperate(grantee);
     this.#grantLogs(grantee, functions, backfill);
     const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
     allowIn(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);

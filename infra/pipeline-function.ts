@@ -42,9 +42,7 @@ export interface PipelineParts {
   lake: Lake;
   catalog: Catalog;
   bus: EventBus;
-  /** Receives events that a schedule could not deliver. */
-  undelivered: FailureQueue;
-  /** Receives events that a function failed on, or that waited too long for an instance. */
+  /** Receives events that a schedule could not deliver, that a function failed on, or that waited too long for an instance. */
   failed: FailureQueue;
 }
 
@@ -119,29 +117,29 @@ export class PipelineFunction extends Construct implements IGrantable {
       description: `Starts ${functionName}`,
       schedule: ScheduleExpression.expression(props.schedule),
       enabled,
-      target: new ScheduleTarget(this.function, props.undelivered),
+      target: new ScheduleTarget(this.function, props.failed),
     });
   }
 }
 
 /** Starts a function with `{}`. The queue gets only events that could not be delivered. */
 class ScheduleTarget extends LambdaInvoke {
-  readonly #undelivered: FailureQueue;
+  readonly #failed: FailureQueue;
 
-  constructor(started: LambdaFunction, undelivered: FailureQueue) {
+  constructor(started: LambdaFunction, failed: FailureQueue) {
     super(started, {
       input: ScheduleTargetInput.fromObject({}),
       // The next start is the retry.
       retryAttempts: 2,
       maxEventAge: Duration.minutes(15),
-      deadLetterQueue: undelivered,
+      deadLetterQueue: failed,
     });
-    this.#undelivered = undelivered;
+    this.#failed = failed;
   }
 
   override bind(schedule: ISchedule): ScheduleTargetConfig {
     const target = super.bind(schedule);
-    this.#undelivered.grantSend(target.role);
+    this.#failed.grantSend(target.role);
     return target;
   }
 }

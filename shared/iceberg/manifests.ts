@@ -18,11 +18,6 @@ import {
 
 type Read<T> = T extends Avro<infer Value> ? Value : never;
 
-/** A map with numbers as keys is a list of pairs. */
-const countsBy = (key: number, value: number) =>
-  optional(
-    list(record(`k${key}_v${value}`, { key: [key, int], value: [value, long] }), { logicalType: 'map' }),
-  );
 const dataFile = record('r2', {
   content: [134, int],
   file_path: [100, string],
@@ -30,8 +25,6 @@ const dataFile = record('r2', {
   partition: [102, record('r102', { brand: [1000, optional(string)], dt: [1001, optional(string)] })],
   record_count: [103, long],
   file_size_in_bytes: [104, long],
-  value_counts: [109, countsBy(119, 120)],
-  null_value_counts: [110, countsBy(121, 122)],
 });
 const manifestEntry = record('manifest_entry', {
   status: [0, int],
@@ -42,7 +35,6 @@ const manifestEntry = record('manifest_entry', {
 });
 const bounds = record('r508', {
   contains_null: [509, boolean],
-  contains_nan: [518, optional(boolean)],
   lower_bound: [510, optional(bytes)],
   upper_bound: [511, optional(bytes)],
 });
@@ -103,7 +95,6 @@ export function manifestFileOf(
     const [lower_bound, upper_bound] = [values[0], values.at(-1)].map((value = '') => Buffer.from(value));
     return {
       contains_null: false,
-      contains_nan: null,
       lower_bound: lower_bound ?? null,
       upper_bound: upper_bound ?? null,
     };

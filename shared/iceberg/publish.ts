@@ -32,7 +32,6 @@ import {
 import {
   type IcebergTable,
   type TableSchema,
-  columnId,
   manifestMetadata,
   metadataBytes,
   parseMetadata,
@@ -163,7 +162,7 @@ async function withCommit(
     'timestamp-ms': Math.max(ctx.clock.wallMs(), (last?.['timestamp-ms'] ?? 0) + 1),
     'manifest-list': list,
     'schema-id': commit.schema['schema-id'],
-    summary: summaryOf(written, manifests),
+    summary: { operation: written.some(hasDeletions) ? 'overwrite' : 'append' },
   });
 }
 
@@ -187,7 +186,7 @@ async function changedMonths(
   const read = async (month: string, ledger: Promise<Ledger>) => ({
     brand,
     month,
-    files: await filesOf(ctx, brand, await ledger),
+    files: filesOf(ctx, brand, await ledger),
   });
   const cached = await Promise.all(months.map((month) => read(month, ctx.ledger(month).cached())));
   const fresh = cached.filter(isChanged).map(({ month }) => read(month, ctx.ledger(month).refresh()));
@@ -206,33 +205,25 @@ async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): P
   const lost = before.filter((manifest) => !all.some((month) => isOf(month)(manifest))).flatMap(monthOf);
   const read = await mapConcurrent(all, CONCURRENCY, async ({ brand, month }) => {
     const ledger = await undamaged(readLedger(lake.store, report, brand, month));
-    return ledger ? [{ brand, month, files: await filesOf(ctx, brand, ledger) }] : [];
+    return ledger ? [{ brand, month, files: filesOf(ctx, brand, ledger) }] : [];
   });
   return [...read.flat(), ...lost.map((month) => ({ ...month, files: [] }))];
 }
 
 /** A version without rows is left out: some readers refuse an empty file. */
-async function filesOf(ctx: IcebergReport, brand: string, { days }: Ledger): Promise<DataFile[]> {
-  const { columns } = await ctx.schema.cached();
-  const ids = new Map(columns.map(({ name }, place) => [name, columnId(place)]));
+function filesOf({ iceberg, report }: IcebergReport, brand: string, { days }: Ledger): DataFile[] {
   return Object.entries(days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([dt, { committed }]) => {
       if (!committed || committed.rows === 0) return [];
-      const { snapshot, rows, bytes, values } = committed;
-      const filled = Object.entries(values?.filled ?? {}).flatMap(([name, value]) => {
-        const key = ids.get(name);
-        return key === undefined ? [] : [{ key, value }];
-      });
+      const { snapshot, rows, bytes } = committed;
       const file: DataFile = {
         content: 0,
-        file_path: `${ctx.iceberg.catalog.url}/${versionKey(ctx.report.table, brand, dt, snapshot)}`,
+        file_path: `${iceberg.catalog.url}/${versionKey(report.table, brand, dt, snapshot)}`,
         file_format: 'PARQUET',
         partition: { brand, dt },
         record_count: rows,
         file_size_in_bytes: bytes,
-        value_counts: filled.map(({ key }) => ({ key, value: rows })),
-        null_value_counts: filled.map(({ key, value }) => ({ key, value: rows - value })),
       };
       return [file];
     });
@@ -257,6 +248,10 @@ function monthOf({ manifest_path }: ManifestFile): Pick<BrandMonth, 'brand' | 'm
 function isOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>) {
   return (manifest: ManifestFile) =>
     monthOf(manifest).some((found) => found.brand === brand && found.month === month);
+}
+
+function hasDeletions({ deleted_files_count }: ManifestFile): boolean {
+  return deleted_files_count > 0;
 }
 
 function filesIn({ added_files_count, existing_files_count }: ManifestFile): number {
@@ -304,21 +299,6 @@ function withNumbers(entry: ManifestEntry, manifest: ManifestFile | undefined): 
     ...entry,
     sequence_number: sequence,
     file_sequence_number: entry.file_sequence_number ?? sequence,
-  };
-}
-
-function summaryOf(written: readonly ManifestFile[], all: readonly ManifestFile[]): Record<string, string> {
-  const sum = (manifests: readonly ManifestFile[], count: (manifest: ManifestFile) => number) =>
-    String(manifests.reduce((total, manifest) => total + count(manifest), 0));
-  const deleted = sum(written, (manifest) => manifest.deleted_files_count);
-  return {
-    operation: deleted === '0' ? 'append' : 'overwrite',
-    'added-data-files': sum(written, (manifest) => manifest.added_files_count),
-    'added-records': sum(written, (manifest) => manifest.added_rows_count),
-    'deleted-data-files': deleted,
-    'deleted-records': sum(written, (manifest) => manifest.deleted_rows_count),
-    'total-data-files': sum(all, filesIn),
-    'total-records': sum(all, (manifest) => manifest.added_rows_count + manifest.existing_rows_count),
   };
 }
 

@@ -10,16 +10,9 @@ import { CALENDAR_STYLE } from './calendar-style.ts';
 import { Html, html } from './html.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { morning } from './morning.ts';
-import {
-  type CalendarOptions,
-  type PageBrand,
-  dayLines,
-  dayRange,
-  pageBrand,
-  rangesText,
-} from './page-brand.ts';
+import { type CalendarOptions, type PageBrand, dayLines, pageBrand } from './page-brand.ts';
 import { copyable } from './page-table.ts';
-import { type Problem, completeThrough } from './problems.ts';
+import { type Problem, completeThrough, counted, rangeText, rangesText } from './problems.ts';
 import { type Controls, remedy } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
@@ -94,30 +87,21 @@ ${numbers(brand)}`
 function headline({ tables, problems }: PageBrand): Html {
   const first = tables.flatMap(({ days }) => days[0]?.dt ?? []).sort()[0];
   const through = completeThrough(tables);
+  const complete = through && rangeText({ from: first ?? through, to: through });
   if (problems.length > 0) {
     const sums = [...Map.groupBy(problems, ({ table }) => table.table)].map(
       ([table, own]) => html`<b>${table}</b>: ${summed(own)}. `,
     );
-    return through === undefined
-      ? html`${sums}`
-      : html`${sums}Earlier days are complete: ${dayRange(first ?? through, through)}.`;
+    return html`${sums}${complete === undefined ? '' : `Earlier days are complete: ${complete}.`}`;
   }
-  if (through !== undefined)
-    return html`<b>All days are complete</b>: ${dayRange(first ?? through, through)}.`;
-  return html`No day is over yet${first === undefined ? '' : html`: the first one is <time>${first}</time>`}.`;
+  if (complete !== undefined) return html`<b>All days are complete</b>: ${complete}.`;
+  return html`No day is over yet${first === undefined ? '' : `: the first one is ${first}`}.`;
 }
 
-/** `2 days failed, 1 missing` */
+/** `2 days failed, 1 day missing` */
 function summed(problems: readonly Problem[]): string {
-  const counts = [...Map.groupBy(problems, ({ state }) => state)].map(([state, alike]) => {
-    const count = alike.reduce((sum, { days }) => sum + days.length, 0);
-    return { count, name: CELL_KINDS[state].name };
-  });
-  return counts
-    .map(({ count, name }, index) => {
-      const noun = index > 0 ? '' : count === 1 ? 'day ' : 'days ';
-      return `${count} ${noun}${name}`;
-    })
+  return [...Map.groupBy(problems, ({ state }) => state)]
+    .map(([state, alike]) => `${counted(alike.flatMap(({ days }) => days))} ${CELL_KINDS[state].name}`)
     .join(', ');
 }
 
@@ -132,7 +116,7 @@ function problemList(brand: PageBrand, controls: Controls): Html | string {
 }
 
 function problemItem(alike: readonly Problem[], { zone, at }: PageBrand, controls: Controls): Html {
-  const together = [...Map.groupBy(alike, ({ days }) => rangesText(days).markup).values()];
+  const together = [...Map.groupBy(alike, ({ days }) => rangesText(days)).values()];
   const lines = together.flatMap((same) => {
     const tables = same.map(({ table }) => table.table).join(', ');
     return same.slice(0, 1).map(

@@ -5,14 +5,13 @@
  * findings of a history that is being read, of old days, and of content that another reading has to confirm first.
  */
 import { DAY_MS, addDays, dayOf, monthOf } from '../days.ts';
-import { rangesText } from '../status/problems.ts';
+import { counted, rangesText } from '../status/problems.ts';
 import { COMPARED_DAYS, type Finding } from '../findings/index.ts';
 import {
   type OpenProblem,
   type Candidate,
   type ReportedFinding,
   type WatchedReport,
-  counted,
 } from './open-problems.ts';
 
 /** Findings are reported for days, and for changes, of the last so many days. */

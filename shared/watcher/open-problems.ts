@@ -10,7 +10,7 @@ import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-stat
 import type { DayFacts } from '../day-facts.ts';
 import { gracePeriodMs, type ProblemState } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
-import { type Problem, problemsOf, rangesText } from '../status/problems.ts';
+import { type Problem, counted, problemsOf, rangesText } from '../status/problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
@@ -246,9 +246,4 @@ function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCa
       start: 'sync',
     },
   };
-}
-
-/** `2 days` */
-export function counted(days: readonly unknown[]): string {
-  return days.length === 1 ? '1 day' : `${days.length} days`;
 }

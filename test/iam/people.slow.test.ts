@@ -84,11 +84,8 @@ describe('the policy of operators', () => {
       ['states:StopExecution', backfill('execution', ':one')],
       ['states:GetExecutionHistory', backfill('execution', '/Brands:of-the-map')],
       ['states:DescribeMapRun', backfill('mapRun', '/Brands:the-map')],
-      ...['Failed', 'Undelivered'].flatMap((name): Call[] =>
-        ['ReceiveMessage', 'DeleteMessage', 'PurgeQueue', 'GetQueueAttributes'].map((action) => [
-          `sqs:${action}`,
-          arn('sqs', name),
-        ]),
+      ...['ReceiveMessage', 'DeleteMessage', 'PurgeQueue', 'GetQueueAttributes'].map(
+        (action): Call => [`sqs:${action}`, arn('sqs', 'Failed')],
       ),
       ['kms:Decrypt', KEY, { 'kms:ViaService': 'sqs.us-east-1.amazonaws.com' }],
       ...groups.flatMap((group): Call[] => [

@@ -22,8 +22,6 @@ const entry = (rows: number, status: number = STATUS.added): ManifestEntry => ({
     partition: { brand: 'acme', dt: `2026-01-${String((rows % 28) + 1).padStart(2, '0')}` },
     record_count: rows,
     file_size_in_bytes: rows * 428,
-    value_counts: [{ key: 1, value: rows }],
-    null_value_counts: rows === 0 ? null : [],
   },
 });
 const entries = [0, 1, 63, 64, 127, 128, 8_191, 8_192, 2 ** 31, 2 ** 43].map((rows) => entry(rows));
