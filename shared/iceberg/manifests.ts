@@ -56,22 +56,21 @@ const manifestFile = record('manifest_file', {
 });
 
 export type DataFile = Read<typeof dataFile>;
-export type ManifestEntry = Read<typeof manifestEntry>;
 export type ManifestFile = Read<typeof manifestFile>;
 
-export const STATUS = { existing: 0, added: 1, deleted: 2 } as const;
-
-/** A manifest. @param metadata that Iceberg requires in it: schema and partition fields of the table */
+/**
+ * A manifest with these files, each as added by this snapshot: a month whose files differ gets a new manifest, and nobody reads
+ * from it which of them the earlier one had.
+ * @param metadata that Iceberg requires in it: schema and partition fields of the table
+ */
 export function manifestBytes(
-  entries: readonly ManifestEntry[],
+  files: readonly DataFile[],
+  snapshotId: number,
   metadata: Readonly<Record<string, string>>,
 ): Buffer {
+  const added = { status: 1, snapshot_id: snapshotId, sequence_number: null, file_sequence_number: null };
+  const entries = files.map((data_file) => ({ ...added, data_file }));
   return avroFile(manifestEntry, entries, { ...metadata, 'format-version': '2', content: 'data' });
-}
-
-/** @throws Error if `manifestBytes` did not write it */
-export function readManifest(content: Uint8Array): ManifestEntry[] {
-  return readAvroFile(manifestEntry, content);
 }
 
 export function manifestListBytes(manifests: readonly ManifestFile[], snapshotId: number): Buffer {
@@ -83,20 +82,17 @@ export function readManifestList(content: Uint8Array): ManifestFile[] {
   return readAvroFile(manifestFile, content);
 }
 
-/** The entry in the manifest list for a manifest that has these entries and is written for this snapshot. */
+/** The entry in the manifest list for a manifest that has these files and is written for this snapshot. */
 export function manifestFileOf(
-  entries: readonly ManifestEntry[],
+  files: readonly DataFile[],
   written: { path: string; bytes: number; snapshotId: number; sequence: number },
 ): ManifestFile {
-  const of = (status: number) => entries.filter((entry) => entry.status === status);
-  const rows = (status: number) => of(status).reduce((sum, { data_file }) => sum + data_file.record_count, 0);
   const boundsOf = (key: keyof DataFile['partition']) => {
-    const values = entries.map(({ data_file }) => data_file.partition[key] ?? '').sort();
-    const [lower_bound, upper_bound] = [values[0], values.at(-1)].map((value = '') => Buffer.from(value));
+    const values = files.map(({ partition }) => Buffer.from(partition[key] ?? '')).sort(Buffer.compare);
     return {
       contains_null: false,
-      lower_bound: lower_bound ?? null,
-      upper_bound: upper_bound ?? null,
+      lower_bound: values[0] ?? null,
+      upper_bound: values.at(-1) ?? null,
     };
   };
   return {
@@ -105,14 +101,14 @@ export function manifestFileOf(
     partition_spec_id: 0,
     content: 0,
     sequence_number: written.sequence,
-    min_sequence_number: Math.min(...entries.map((entry) => entry.sequence_number ?? written.sequence)),
+    min_sequence_number: written.sequence,
     added_snapshot_id: written.snapshotId,
-    added_files_count: of(STATUS.added).length,
-    existing_files_count: of(STATUS.existing).length,
-    deleted_files_count: of(STATUS.deleted).length,
-    added_rows_count: rows(STATUS.added),
-    existing_rows_count: rows(STATUS.existing),
-    deleted_rows_count: rows(STATUS.deleted),
+    added_files_count: files.length,
+    existing_files_count: 0,
+    deleted_files_count: 0,
+    added_rows_count: files.reduce((sum, { record_count }) => sum + record_count, 0),
+    existing_rows_count: 0,
+    deleted_rows_count: 0,
     partitions: [boundsOf('brand'), boundsOf('dt')],
   };
 }

@@ -20,13 +20,10 @@ import { icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/path
 import type { IcebergHead } from '../ports.ts';
 import {
   type DataFile,
-  type ManifestEntry,
   type ManifestFile,
-  STATUS,
   manifestBytes,
   manifestFileOf,
   manifestListBytes,
-  readManifest,
   readManifestList,
 } from './manifests.ts';
 import {
@@ -143,12 +140,9 @@ async function withCommit(
     sequence: (last?.['sequence-number'] ?? 0) + 1,
     schema: schemaFor(schemas, tableColumns(ctx.report, await ctx.schema.refresh())),
   };
-  const written = await mapConcurrent(changed, CONCURRENCY, (month) =>
-    writeManifest(ctx, commit, month, before.find(isOf(month))),
-  );
-  const others = before.filter(
-    (manifest) => !changed.some((month) => isOf(month)(manifest)) && filesIn(manifest) > 0,
-  );
+  const filled = changed.filter(({ files }) => files.length > 0);
+  const written = await mapConcurrent(filled, CONCURRENCY, (month) => writeManifest(ctx, commit, month));
+  const others = before.filter((manifest) => !changed.some((month) => isOf(month)(manifest)));
   const manifests = [...others, ...written];
   const list = await put(
     ctx,
@@ -162,7 +156,7 @@ async function withCommit(
     'timestamp-ms': Math.max(ctx.clock.wallMs(), (last?.['timestamp-ms'] ?? 0) + 1),
     'manifest-list': list,
     'schema-id': commit.schema['schema-id'],
-    summary: { operation: written.some(hasDeletions) ? 'overwrite' : 'append' },
+    summary: { operation: 'overwrite' },
   });
 }
 
@@ -180,7 +174,7 @@ async function changedMonths(
   const isChanged = (month: BrandMonth) => {
     const manifest = before.find(isOf(month));
     const isSame = manifest && nameIn(manifest.manifest_path).startsWith(`${nameOf(month)}-`);
-    return !isSame && (month.files.length > 0 || (manifest && filesIn(manifest) > 0));
+    return !isSame && (month.files.length > 0 || manifest !== undefined);
   };
   if (months === 'all') return (await allMonths(ctx, before)).filter(isChanged);
   const read = async (month: string, ledger: Promise<Ledger>) => ({
@@ -250,56 +244,14 @@ function isOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>) {
     monthOf(manifest).some((found) => found.brand === brand && found.month === month);
 }
 
-function hasDeletions({ deleted_files_count }: ManifestFile): boolean {
-  return deleted_files_count > 0;
-}
-
-function filesIn({ added_files_count, existing_files_count }: ManifestFile): number {
-  return added_files_count + existing_files_count;
-}
-
-/** Writes the manifest of a month: its current files, new or existing, and the files that it no longer has. */
 async function writeManifest(
   ctx: IcebergReport,
   { snapshotId, sequence, schema }: Commit,
   month: BrandMonth,
-  before: ManifestFile | undefined,
 ): Promise<ManifestFile> {
-  const entries = (before && (await readAt(ctx, before.manifest_path, readManifest))) ?? [];
-  const known = entries
-    .filter(({ status }) => status !== STATUS.deleted)
-    .map((entry) => [entry.data_file.file_path, withNumbers(entry, before)] as const);
-  const left = new Map(known);
-  const now = month.files.map((data_file): ManifestEntry => {
-    const existing = left.get(data_file.file_path);
-    left.delete(data_file.file_path);
-    if (existing) return { ...existing, data_file, status: STATUS.existing };
-    return {
-      status: STATUS.added,
-      snapshot_id: snapshotId,
-      sequence_number: null,
-      file_sequence_number: null,
-      data_file,
-    };
-  });
-  const gone = [...left.values()].map((entry) => ({
-    ...entry,
-    status: STATUS.deleted,
-    snapshot_id: snapshotId,
-  }));
-  const content = manifestBytes([...now, ...gone], manifestMetadata(schema));
+  const content = manifestBytes(month.files, snapshotId, manifestMetadata(schema));
   const path = await put(ctx, `${nameOf(month)}-${snapshotId}.avro`, content);
-  return manifestFileOf([...now, ...gone], { path, bytes: content.length, snapshotId, sequence });
-}
-
-/** Fills in the sequence numbers: an added entry takes them from its manifest. */
-function withNumbers(entry: ManifestEntry, manifest: ManifestFile | undefined): ManifestEntry {
-  const sequence = entry.sequence_number ?? manifest?.sequence_number ?? 0;
-  return {
-    ...entry,
-    sequence_number: sequence,
-    file_sequence_number: entry.file_sequence_number ?? sequence,
-  };
+  return manifestFileOf(month.files, { path, bytes: content.length, snapshotId, sequence });
 }
 
 /** @returns `undefined` if it is missing or damaged, or if `put` did not return the address */
