@@ -48,7 +48,6 @@ export function environment(name: string): string {
   );
 }
 
-/** The log of every handler: Lambda writes the event as JSON with its level. */
 export function log(event: LogEvent): void {
   console[levelOf(event)](event);
 }

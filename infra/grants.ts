@@ -17,7 +17,6 @@ export function allow(
   Grant.addToPrincipal({ grantee, actions, resourceArns, conditions });
 }
 
-/** Allows actions of one service by their names in it. */
 export function allowIn(grantee: Grantee, service: string, names: readonly string[], arns: string[]): void {
   allow(
     grantee,

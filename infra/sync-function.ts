@@ -5,7 +5,6 @@ import type { Settings } from '../shared/settings/settings.ts';
 import { allow, arnInStack, grantKey } from './grants.ts';
 import { PipelineFunction, type PipelineParts } from './pipeline-function.ts';
 
-/** The function that reads the reports of all brands: it may read secrets, write lake and catalog, and send events. */
 export class SyncFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: PipelineParts) {
     const { settings, lake, catalog, bus } = props;

@@ -11,7 +11,6 @@ export interface WorkGroupProps {
   results: string;
 }
 
-/** A workgroup of Athena that limits each query and decides where results are stored, whatever the client requests. */
 export function newWorkGroup(
   scope: Construct,
   { name, description, deployment, results }: WorkGroupProps,

@@ -24,14 +24,7 @@ const error = <Details>(): Kind<Details> => ({ level: 'error' });
 const REPORT_EVENTS = {
   report_planned: info<{ dueDays: number }>(),
   report_failed: error<Failed>(),
-  run_ended: info<
-    Traffic & {
-      status: Status;
-      rows: number;
-      pages: number;
-      failedDays: number;
-    }
-  >(),
+  run_ended: info<Traffic & { status: Status; rows: number; pages: number; failedDays: number }>(),
   meaning_changed: warn<{ message: string }>(),
   last_run_not_recorded: warn<{ message: string }>(),
   column_typed_beside: warn<{ message: string }>(),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BrandReportsError } from '../errors.ts';
+import { configError } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 
 /**
@@ -8,8 +8,7 @@ import type { Clock } from '../ports.ts';
  */
 export function systemClock(now?: Date): Clock {
   if (now && now.getTime() > Date.now())
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'now_ahead',
       `now ${now.toISOString()} is in the future. Allowed: an instant up to ${new Date().toISOString()}.`,
     );

@@ -77,7 +77,6 @@ export function manifestListBytes(manifests: readonly ManifestFile[], snapshotId
   return avroFile(manifestFile, manifests, { 'snapshot-id': String(snapshotId), 'format-version': '2' });
 }
 
-/** @throws Error if `manifestListBytes` did not write it */
 export function readManifestList(content: Uint8Array): ManifestFile[] {
   return readAvroFile(manifestFile, content);
 }

@@ -223,7 +223,6 @@ function filesOf({ iceberg, report }: IcebergReport, brand: string, { days }: Le
     });
 }
 
-/** The beginning of the names of a month's manifests while it has these files. */
 function nameOf({ brand, month, files }: BrandMonth): string {
   const paths = files.map(({ file_path }) => file_path).join('\n');
   return `${brand}-${month}-${hash('sha256', paths, 'hex').slice(0, 16)}`;
@@ -273,7 +272,6 @@ function ifReadable<T>(read: (content: Uint8Array) => T, content: Uint8Array): T
   }
 }
 
-/** @returns the address of the object */
 async function put(ctx: IcebergReport, name: string, content: Uint8Array): Promise<string> {
   const key = `${icebergMetadataPrefix(ctx.report.table)}${name}`;
   await ctx.lake.store.put(key, content, { ifAbsent: true });

@@ -1,7 +1,6 @@
-import { type Html, html } from './html.ts';
+import { type Html, html, pageTable } from './html.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { type PageBrand, dayLines } from './page-brand.ts';
-import { pageTable } from './page-table.ts';
 
 /** Kinds that need no name beside the facts of the day. */
 const UNREMARKABLE = ['settled', 'complete', 'to_come'];

@@ -7,11 +7,10 @@ import { daysOfMonth, monthOf } from '../days.ts';
 import { commandLine } from '../command-line.ts';
 import { numbers } from './calendar-numbers.ts';
 import { CALENDAR_STYLE } from './calendar-style.ts';
-import { Html, html } from './html.ts';
+import { Html, copyable, html } from './html.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { morning } from './morning.ts';
 import { type CalendarOptions, type PageBrand, dayLines, pageBrand } from './page-brand.ts';
-import { copyable } from './page-table.ts';
 import { type Problem, completeThrough, counted, rangeText, rangesText } from './problems.ts';
 import { type Controls, remedy } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
@@ -20,7 +19,6 @@ import type { TableStatus } from './table-statuses.ts';
 const MAX_PROBLEMS = 20;
 const SCALE = [1, 5, 10, 15, 20, 25, 30];
 
-/** @param lake the name of the lake on the page, e.g. its address */
 export function calendarPage(tables: readonly TableStatus[], lake: string, options: CalendarOptions): Html {
   const brands = [...Map.groupBy(tables, ({ brand }) => brand)].map(([name, own]) =>
     pageBrand(name, own, lake, options),

@@ -25,7 +25,6 @@ export interface PageBrand {
   today: string;
   nowMs: number;
   tables: readonly TableStatus[];
-  /** The newest first. */
   closes: readonly Close[];
   problems: readonly Problem[];
   notes: readonly string[];
@@ -37,7 +36,6 @@ export interface PageBrand {
   due: (iso: string) => string;
 }
 
-/** @param lake its address */
 export function pageBrand(
   name: string,
   tables: readonly TableStatus[],

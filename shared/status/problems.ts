@@ -4,11 +4,9 @@ import { PROBLEM_STATES, type ProblemState, isComplete } from '../planning/day-s
 import { isToCome } from './cell-kinds.ts';
 import type { TableStatus } from './table-statuses.ts';
 
-/** Days of one table that need action, or time, for the same reason. */
 export interface Problem {
   state: ProblemState;
   table: TableStatus;
-  /** In order of time. */
   days: DayFacts[];
 }
 
@@ -54,12 +52,10 @@ interface DayRange {
   to: string;
 }
 
-/** `2026-11-01 to 2026-11-03` */
 export function rangeText({ from, to }: DayRange): string {
   return from === to ? from : `${from} to ${to}`;
 }
 
-/** Days in order, as ranges without a gap. */
 export function dayRanges(days: readonly Pick<DayFacts, 'dt'>[]): DayRange[] {
   const ranges: DayRange[] = [];
   for (const { dt } of days) {

@@ -1,7 +1,6 @@
 import type { ErrorKind } from '../errors.ts';
 import { type GivenFlags, commandLine } from '../command-line.ts';
-import { type Html, html } from './html.ts';
-import { copyable } from './page-table.ts';
+import { type Html, copyable, html } from './html.ts';
 import type { ProblemState } from '../planning/day-state.ts';
 import type { Problem } from './problems.ts';
 

@@ -10,7 +10,6 @@ import { COMPARED_DAYS, type Finding } from '../findings/index.ts';
 import {
   type OpenProblem,
   type Candidate,
-  type ReportedFinding,
   type WatchedReport,
 } from './open-problems.ts';
 
@@ -50,7 +49,7 @@ export function findingCandidates(
           graceMs: 0,
           why: detail,
           remedy: { sentence: advice },
-          finding: { title, day: dt, detail, untilMs },
+          finding: { title, day: dt, untilMs },
         },
       ];
     }),
@@ -64,27 +63,19 @@ function reportedUntilMs(day: string, { check, since }: Finding): number {
 
 /** Joins findings for a message: one entry for all findings of a report that have the same title. */
 export function reportedTogether(findings: readonly OpenProblem[]): OpenProblem[] {
-  const alike = Map.groupBy(findings, ({ brand, report, finding }) => `${brand} ${report} ${finding?.title}`);
+  const byDay = findings.toSorted((a, b) => (dayOfFinding(a) < dayOfFinding(b) ? -1 : 1));
+  const alike = Map.groupBy(byDay, ({ brand, report, finding }) => `${brand} ${report} ${finding?.title}`);
   return [...alike.values()].flatMap((same) => {
-    const reported = same.flatMap(({ finding }) => finding ?? []).sort((a, b) => (a.day < b.day ? -1 : 1));
-    const [first] = same;
-    if (!first) return [];
-    return [
-      {
-        ...first,
-        what: titleText(reported),
-        sinceMs: Math.min(...same.map(({ sinceMs }) => sinceMs)),
-        why: daysText(reported),
-      },
-    ];
+    const days = [...new Set(same.map(dayOfFinding))].map((dt) => ({ dt }));
+    return same.slice(0, 1).map((first) => ({
+      ...first,
+      what: `${first.finding?.title} on ${counted(days)}: ${rangesText(days)}`,
+      sinceMs: Math.min(...same.map(({ sinceMs }) => sinceMs)),
+      why: same.map((finding) => `${dayOfFinding(finding)}: ${finding.why}`).join('; '),
+    }));
   });
 }
 
-function titleText(reported: readonly ReportedFinding[]): string {
-  const days = [...new Set(reported.map(({ day }) => day))].map((dt) => ({ dt }));
-  return `${reported[0]?.title} on ${counted(days)}: ${rangesText(days)}`;
-}
-
-function daysText(reported: readonly ReportedFinding[]): string {
-  return reported.map(({ day, detail }) => `${day}: ${detail}`).join('; ');
+function dayOfFinding({ finding }: OpenProblem): string {
+  return finding?.day ?? '';
 }

@@ -30,18 +30,11 @@ export interface Candidate {
   /** One sentence. */
   why: string;
   remedy: Remedy;
-  /** Set for a finding, which is reported once and is not a problem. */
-  finding?: ReportedFinding;
-}
-
-/** How a message describes a finding; findings with the same title are reported together. */
-export interface ReportedFinding {
-  title: string;
-  /** `YYYY-MM-DD` */
-  day: string;
-  detail: string;
-  /** From then on, its end is no longer reported. */
-  untilMs: number;
+  /**
+   * Set for a finding, which is reported once and is not a problem. Findings with the same title are reported together; from
+   * `untilMs` on, the end of a finding is no longer reported.
+   */
+  finding?: { title: string; day: string; untilMs: number };
 }
 
 export interface OpenProblem extends Candidate {

@@ -91,7 +91,6 @@ interface AwsFailure {
   status?: number;
 }
 
-/** Name, message and HTTP status of an SDK's error; empty if the error lacks them. */
 export function awsFailure(error: unknown): AwsFailure {
   const status = fieldOf(fieldOf(error, '$metadata'), 'httpStatusCode');
   return {
@@ -113,7 +112,6 @@ export async function unlessFailedWith<T>(
   }
 }
 
-/** Awaits work in AWS. Its failures are errors of `awsError`. */
 export async function inAws<T>(doing: string, nextStep: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -25,7 +25,6 @@ function databaseMissing(database: string, doing: string): BrandReportsError {
   );
 }
 
-/** Awaits work in Glue. Its failures name what was attempted and what is missing. */
 export async function inGlue<T>(database: string, doing: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -18,7 +18,6 @@ import { awsClientOptions, unlessFailedWith } from './errors.ts';
 import { EXISTS, MISSING, RACED, inGlue } from './glue-errors.ts';
 import { glueColumns } from './glue-tables.ts';
 
-/** @param database of the Hive tables */
 export function openGlueIceberg(
   database: string,
   store: ObjectStore,

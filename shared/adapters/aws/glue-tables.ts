@@ -46,7 +46,6 @@ export function retypedColumns(table: Table, { columns }: TableShape) {
   });
 }
 
-/** A Parquet table over all snapshots of a table; each partition has its own location. */
 export function newTable(
   { name, description, partitionKeys, columns }: TableShape,
   location: string,
@@ -149,7 +148,6 @@ export function prestoView(view: View, database: string, program: string): Table
   };
 }
 
-/** The parameter of a view with the version of the program that wrote it. */
 const PROGRAM = 'brand-reports:program';
 
 /** Whether a later program wrote the view: during an upgrade, or after a rollback, both versions may run. */
