@@ -4,9 +4,8 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { instanceName } from './instance-name.ts';
+import { instanceName, output } from './names.ts';
 import { type Grantee, allow, arnInStack, customerKey, grantKey } from './grants.ts';
-import { output } from './output.ts';
 
 /**
  * The topic that receives alarms and the watcher's messages: an existing topic, or a new one with a subscription of

@@ -18,19 +18,15 @@ import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import { type Settings, parseSettings } from '../shared/settings/settings.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { Alarms } from './alarms.ts';
-import { Analysts } from './analysts.ts';
+import { Analysts, BrandAccess } from './analysts.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
-import { BrandAccess } from './brand-access.ts';
 import { Catalog } from './catalog.ts';
-import { consoleLink } from './console-link.ts';
+import { consoleLink, nameInstance, output } from './names.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
-import { nameInstance } from './instance-name.ts';
 import { Lake } from './lake.ts';
 import { Operators } from './operators.ts';
-import { output } from './output.ts';
-import { SyncFunction } from './sync-function.ts';
-import { WatchFunction } from './watch-function.ts';
+import { SyncFunction, WatchFunction } from './pipeline-function.ts';
 
 /** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {

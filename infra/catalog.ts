@@ -7,9 +7,8 @@ import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { LEDGER_TABLES, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { instanceName } from './instance-name.ts';
+import { instanceName, output } from './names.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
-import { output } from './output.ts';
 
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
 const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition'];

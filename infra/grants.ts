@@ -1,5 +1,5 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import { type IGrantable, Grant, ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct, IConstruct } from 'constructs';
 
@@ -56,5 +56,19 @@ export function grantKey(
   const { region, urlSuffix } = Stack.of(grantee);
   allow(grantee, use === 'read' ? READ : WRITE, [keyArn], {
     StringEquals: { 'kms:ViaService': `${service}.${region}.${urlSuffix}` },
+  });
+}
+
+export interface RolePolicyProps {
+  managedPolicyName: string;
+  description: string;
+  roleNames: readonly string[] | undefined;
+}
+
+export function rolePolicy(scope: Construct, { roleNames = [], ...props }: RolePolicyProps): ManagedPolicy {
+  return new ManagedPolicy(scope, 'Policy', {
+    ...props,
+    // A policy attached by hand would block the deletion of the stack: CloudFormation detaches only what it attached.
+    roles: roleNames.map((name) => Role.fromRoleName(scope, `Role-${name}`, name)),
   });
 }

@@ -31,7 +31,7 @@ import {
 import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
 import { type Conditions, type Grantee, allow, grantKey } from './grants.ts';
 import { LakeBucket } from './lake-bucket.ts';
-import { output } from './output.ts';
+import { output } from './names.ts';
 
 export interface LakeProps {
   reports: ReportRegistry;

@@ -7,12 +7,10 @@ import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { FailureQueue } from './failure-queue.ts';
-import { instanceName } from './instance-name.ts';
-import { type Grantee, allowIn, arnInStack } from './grants.ts';
+import { instanceName, output } from './names.ts';
+import { type Grantee, allowIn, arnInStack, rolePolicy } from './grants.ts';
 import type { Lake } from './lake.ts';
-import { output } from './output.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
-import { rolePolicy } from './role-policy.ts';
 
 export interface OperatorsProps {
   deployment: DeploymentSettings;

@@ -1,8 +1,4 @@
-import { hash } from 'node:crypto';
-import { cpSync, existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { AssetHashType, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { AssetHashType, Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -14,26 +10,32 @@ import {
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   type ISchedule,
+  type ScheduleTargetConfig,
   Schedule,
   ScheduleExpression,
-  type ScheduleTargetConfig,
   ScheduleTargetInput,
 } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
+import { hash } from 'node:crypto';
+import { cpSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
+import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
+import { type BrandReportsError, configError } from '../shared/errors.ts';
+import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import { SETTINGS_FILE, settingsText } from '../shared/settings/settings-file.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import type { AlarmTopic } from './alarm-topic.ts';
 import { bundleFunction } from './bundle-function.ts';
 import type { Catalog } from './catalog.ts';
-import { consoleLink } from './console-link.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
-import { instanceName } from './instance-name.ts';
-import { customerKey } from './grants.ts';
+import { allow, arnInStack, customerKey, grantKey } from './grants.ts';
 import type { Lake } from './lake.ts';
+import { consoleLink, instanceName, objectLink, output } from './names.ts';
 import { type Network, grantNetwork } from './network.ts';
-import { output } from './output.ts';
 
 export interface PipelineParts {
   settings: Settings;
@@ -168,4 +170,74 @@ function functionCode(handler: string, settings: string): Code {
       command: [handler, hash('sha256', settings)],
     },
   });
+}
+
+export class SyncFunction extends PipelineFunction {
+  constructor(scope: Construct, id: string, props: PipelineParts) {
+    const { settings, lake, catalog, bus } = props;
+    const { reservedConcurrency, schedule } = settings.deployment;
+    super(scope, id, {
+      ...props,
+      name: 'sync',
+      description: 'Reads the due days of all brands; test it with {}',
+      schedule,
+      reservedConcurrency,
+    });
+    lake.grantSync(this);
+    catalog.grantSync(this);
+    bus.grantSend(this);
+    this.grantSecrets(settings);
+  }
+
+  /**
+   * Lets the function read the secrets of all brands by the prefix of their names, so that a new brand changes no
+   * policy. I9: people create the secrets by hand.
+   */
+  private grantSecrets({ brands, deployment }: Settings): void {
+    for (const [brand, { secretName = SECRETS_PREFIX }] of Object.entries(brands))
+      if (!secretName.startsWith(SECRETS_PREFIX)) throw outsideOfPrefix(brand);
+    const secrets = arnInStack(this, 'secretsmanager', `secret:${SECRETS_PREFIX}*`);
+    allow(this, ['secretsmanager:GetSecretValue'], [secrets]);
+    grantKey(this, deployment.secretsKeyArn, 'secretsmanager', 'read');
+  }
+}
+
+/** I9: the error does not contain the name, because somebody may have entered a credential instead. */
+function outsideOfPrefix(brand: string): BrandReportsError {
+  return configError(
+    'secret_outside_prefix',
+    `brands.${brand}.secretName does not begin with "${SECRETS_PREFIX}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${SECRETS_PREFIX}${brand}, or under another name with this prefix.`,
+  );
+}
+
+/**
+ * The watcher: every hour it checks whether anything is wrong, draws which days are in the lake, and brings the catalog
+ * up to date.
+ */
+export class WatchFunction extends PipelineFunction {
+  constructor(scope: Construct, id: string, props: PipelineParts & { topic: AlarmTopic }) {
+    const { lake, catalog, topic, bus } = props;
+    super(scope, id, {
+      ...props,
+      name: 'watch',
+      description:
+        'Watches every day of every report, reports news, draws which days are in the lake, and updates the catalog; test it with {}',
+      // Not on the hour, when most of the world's schedules start.
+      schedule: 'cron(50 * * * ? *)',
+      environment: {
+        FUNCTION_PREFIX: instanceName(scope),
+        TOPIC_ARN: topic.topic.topicArn,
+        STACK_ID: Aws.STACK_ID,
+      },
+      timeout: Duration.minutes(5),
+    });
+    lake.grantWatch(this);
+    catalog.grantUpdate(this);
+    topic.grantPublish(this);
+    bus.grantSend(this);
+    output(this, 'CoveragePage', {
+      value: objectLink(this, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
+      description: 'The days in the lake, what is missing and what to do, drawn every hour: press Open',
+    });
+  }
 }

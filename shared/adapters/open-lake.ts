@@ -5,7 +5,7 @@ import type { Lake } from '../ports.ts';
 import { badLake } from './bad-lake.ts';
 import { createLocalCatalog } from './local/catalog.ts';
 import { createFolderIceberg } from './local/iceberg.ts';
-import { createLocalRunRegistry } from './local/runs.ts';
+import { createLocalRunRegistry } from './local/lock.ts';
 import { openLocalStore } from './local/store.ts';
 
 /**

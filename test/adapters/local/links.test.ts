@@ -18,7 +18,7 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLocalCatalog } from '../../../shared/adapters/local/catalog.ts';
-import { createLocalRunRegistry } from '../../../shared/adapters/local/runs.ts';
+import { createLocalRunRegistry } from '../../../shared/adapters/local/lock.ts';
 import { openLocalStore } from '../../../shared/adapters/local/store.ts';
 import { newId } from '../../../shared/adapters/new-id.ts';
 import type { Precondition } from '../../../shared/ports.ts';
