@@ -3,22 +3,25 @@
  * answer queries, with old numbers. A new alarm is one new row, which docs/how-to/react-to-a-message.md has to repeat.
  * The watcher reports the problems of single reports, so the number of alarms does not grow with the brands.
  */
-import { Duration } from 'aws-cdk-lib';
+import { Annotations, Duration } from 'aws-cdk-lib';
 import {
-  Alarm,
   type AlarmProps,
+  Alarm,
   ComparisonOperator,
   Metric,
   Stats,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { instanceName } from './names.ts';
+import { type Grantee, allow, arnInStack, customerKey, grantKey } from './grants.ts';
+import { instanceName, output } from './names.ts';
 
 interface AlarmRow {
   id: string;
@@ -120,5 +123,59 @@ export class Alarms extends Construct {
       alarm.addAlarmAction(new SnsAction(topic));
       if (row.notifiesEnd) alarm.addOkAction(new SnsAction(topic));
     }
+  }
+}
+
+/**
+ * The topic that receives alarms and the watcher's messages: an existing topic, or a new one with a subscription of
+ * `alarmEmail`.
+ */
+export class AlarmTopic extends Construct {
+  readonly topic: ITopic;
+  readonly #keyArn: string | undefined;
+
+  constructor(scope: Construct, id: string, deployment: DeploymentSettings, existing?: ITopic) {
+    super(scope, id);
+    const { alarmEmail, lakeKeyArn } = deployment;
+    this.#keyArn = existing ? existing.masterKey?.keyArn : lakeKeyArn;
+    this.topic = existing ?? this.newTopic(alarmEmail);
+    output(this, 'AlarmTopicArn', {
+      value: this.topic.topicArn,
+      description: 'The topic of all alarms and of the watcher’s messages: subscribe to it',
+    });
+  }
+
+  grantPublish(grantee: Grantee): void {
+    allow(grantee, ['sns:Publish'], [this.topic.topicArn]);
+    grantKey(grantee, this.#keyArn, 'sns', 'write');
+  }
+
+  private newTopic(alarmEmail: string | undefined): Topic {
+    const topic = new Topic(this, 'Topic', {
+      displayName: `${instanceName(this)} alarms`,
+      enforceSSL: true,
+      masterKey: customerKey(this, this.#keyArn),
+    });
+    this.letAlarmsPublish(topic);
+    if (alarmEmail !== undefined) topic.addSubscription(new EmailSubscription(alarmEmail));
+    else
+      Annotations.of(this).addWarningV2(
+        'brand-reports:noReceiver',
+        'Nobody receives the alarms and the watcher’s messages, so a failure goes unnoticed. Set deployment.alarmEmail to an e-mail address, or give the construct a topic that somebody is subscribed to (docs/how-to/cdk-construct.md).',
+      );
+    return topic;
+  }
+
+  /** A topic with its own policy (`enforceSSL`) loses the default policy, which lets the account's alarms publish. */
+  private letAlarmsPublish(topic: Topic): void {
+    const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: { ArnLike: { 'aws:SourceArn': alarms } },
+      }),
+    );
   }
 }

@@ -27,15 +27,14 @@ import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import { SETTINGS_FILE, settingsText } from '../shared/settings/settings-file.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import type { AlarmTopic } from './alarm-topic.ts';
+import type { AlarmTopic } from './alarms.ts';
 import { bundleFunction } from './bundle-function.ts';
 import type { Catalog } from './catalog.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
-import { allow, arnInStack, customerKey, grantKey } from './grants.ts';
+import { type Network, allow, arnInStack, customerKey, grantKey, grantNetwork } from './grants.ts';
 import type { Lake } from './lake.ts';
 import { consoleLink, instanceName, objectLink, output } from './names.ts';
-import { type Network, grantNetwork } from './network.ts';
 
 export interface PipelineParts {
   settings: Settings;

@@ -7,15 +7,16 @@
  * so its snapshot is never older than the snapshot that it replaces. If another run is faster, the commit begins again
  * (I5). A run that dies leaves its months marked dirty in the report state, and the next run projects them.
  */
-import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { hash } from 'node:crypto';
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { mapConcurrent } from '../concurrency.ts';
 import type { BrandReport, ReportIceberg } from '../context/context.ts';
+import { DAY_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
-import type { Ledger } from '../lake/documents/ledger.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
-import { listLedgers, readLedger } from '../lake/documents/read.ts';
 import { tableColumns } from '../lake/documents/described-columns.ts';
+import type { Ledger } from '../lake/documents/ledger.ts';
+import { listLedgers, readLedger } from '../lake/documents/read.ts';
 import { icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/paths.ts';
 import type { IcebergHead } from '../ports.ts';
 import {
@@ -42,7 +43,7 @@ const CONCURRENCY = 8;
 const MAX_ROUNDS = 20;
 const PAUSE_MS = 25;
 
-export type IcebergReport = BrandReport & { iceberg: ReportIceberg };
+type IcebergReport = BrandReport & { iceberg: ReportIceberg };
 
 interface BrandMonth {
   brand: string;
@@ -228,7 +229,7 @@ function nameOf({ brand, month, files }: BrandMonth): string {
   return `${brand}-${month}-${hash('sha256', paths, 'hex').slice(0, 16)}`;
 }
 
-export function nameIn(path: string): string {
+function nameIn(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
@@ -254,7 +255,7 @@ async function writeManifest(
 }
 
 /** @returns `undefined` if it is missing or damaged, or if `put` did not return the address */
-export async function readAt<T>(
+async function readAt<T>(
   { iceberg, lake, report }: IcebergReport,
   address: string,
   read: (content: Uint8Array) => T,
@@ -276,4 +277,49 @@ async function put(ctx: IcebergReport, name: string, content: Uint8Array): Promi
   const key = `${icebergMetadataPrefix(ctx.report.table)}${name}`;
   await ctx.lake.store.put(key, content, { ifAbsent: true });
   return `${ctx.iceberg.catalog.url}/${key}`;
+}
+
+/*
+ * Deletes metadata of an Iceberg table that no snapshot since yesterday needs: a reader may have opened the table a day ago.
+ * An earlier commit has already dropped the older snapshots from the metadata.
+ */
+
+/** The names that this program gives; other objects there are left alone. */
+const METADATA = /^v\d+(-[0-9a-f]{16})?\.metadata\.json$/;
+const AVRO = /^(snap-\d+|.+-\d{4}-\d\d-[0-9a-f]{16}-\d+)\.avro$/;
+
+/**
+ * Keeps the newest metadata that is a day old, all newer objects, and the objects that its oldest snapshot names:
+ * every object of a later snapshot was written after that snapshot or taken from it. Objects of failed commits are
+ * deleted too.
+ */
+export async function vacuumIceberg(context: BrandReport): Promise<void> {
+  const { iceberg, lake, report, clock } = context;
+  if (!iceberg) return;
+  const prefix = icebergMetadataPrefix(report.table);
+  const objects = await Array.fromAsync(lake.store.list(prefix), ({ key, modifiedAt }) => ({
+    name: nameIn(key),
+    key,
+    writtenMs: modifiedAt.getTime(),
+  }));
+  const yesterdayMs = clock.earlierMs() - DAY_MS;
+  const yesterday = objects
+    .filter(({ name, writtenMs }) => METADATA.test(name) && writtenMs <= yesterdayMs)
+    .toSorted((a, b) => a.writtenMs - b.writtenMs)
+    .at(-1);
+  if (!yesterday) return;
+  const ctx = { ...context, iceberg };
+  const addressOf = (key: string) => `${iceberg.catalog.url}/${key}`;
+  const oldest = (await readAt(ctx, addressOf(yesterday.key), parseMetadata))?.snapshots[0];
+  const manifests = oldest && (await readAt(ctx, oldest['manifest-list'], readManifestList));
+  if (!manifests) return;
+  const named = new Set([oldest['manifest-list'], ...manifests.map((each) => each.manifest_path)]);
+  // The clock of the store may differ from the clock that dated the snapshot.
+  const sinceMs = oldest['timestamp-ms'] - DAY_MS;
+  const isGarbage = ({ key, name, writtenMs }: (typeof objects)[number]) =>
+    METADATA.test(name)
+      ? writtenMs < yesterday.writtenMs
+      : AVRO.test(name) && writtenMs < sinceMs && !named.has(addressOf(key));
+  const keys = objects.filter(isGarbage).map(({ key }) => key);
+  if (keys.length > 0) await lake.store.delete(keys);
 }

@@ -3,12 +3,11 @@
  * `morning.ts`, and the calendar of days and tables, newest month first. Without the picture, a gap of three days in two
  * years would go unnoticed. The page loads nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
-import { daysOfMonth, monthOf } from '../days.ts';
 import { commandLine } from '../command-line.ts';
-import { numbers } from './calendar-numbers.ts';
+import { daysOfMonth, monthOf } from '../days.ts';
 import { CALENDAR_STYLE } from './calendar-style.ts';
-import { Html, copyable, html } from './html.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
+import { Html, copyable, html, pageTable } from './html.ts';
 import { morning } from './morning.ts';
 import { type CalendarOptions, type PageBrand, dayLines, pageBrand } from './page-brand.ts';
 import { type Problem, completeThrough, counted, rangeText, rangesText } from './problems.ts';
@@ -190,4 +189,34 @@ function legend(brands: readonly PageBrand[]): Html {
     );
   if (items.length === 0) return html``;
   return html`<ul class="legend">${items}</ul>`;
+}
+
+/** Kinds that need no name beside the facts of the day. */
+const UNREMARKABLE = ['settled', 'complete', 'to_come'];
+
+/** The facts that hovering over a day shows, newest day first, for telephones, keyboards and screen readers. */
+export function numbers(brand: PageBrand): Html {
+  const { name, tables, today } = brand;
+  const days = [...new Set(tables.flatMap((table) => table.days.map(({ dt }) => dt)))].sort().reverse();
+  const byDay = tables.map(({ days, measure }) => ({
+    measure,
+    found: new Map(days.map((day) => [day.dt, day])),
+  }));
+  const rows = days.map((dt) => [
+    dt,
+    ...byDay.map(({ found, measure }) => {
+      const day = found.get(dt);
+      if (!day) return '';
+      const kind = cellKindOf(day, today);
+      const lines = [
+        ...(UNREMARKABLE.includes(kind) ? [] : [CELL_KINDS[kind].name]),
+        ...dayLines(day, measure, brand),
+      ];
+      return html`${lines.map((line, index) => html`${index > 0 ? html`<br>` : ''}${line}`)}`;
+    }),
+  ]);
+  const heads = ['day', ...tables.map(({ table }) => table)];
+  return html`<details class="numbers"><summary>The days in numbers</summary>
+${pageTable(`Days of ${name} in numbers`, heads, rows)}</details>
+`;
 }

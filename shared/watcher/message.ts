@@ -1,8 +1,7 @@
 import type { Message } from '../ports.ts';
 import type { Controls } from '../status/remedies.ts';
 import type { Change } from './news.ts';
-import { reportedTogether } from './open-findings.ts';
-import type { OpenProblem } from './open-problems.ts';
+import { type OpenProblem, reportedTogether } from './open-problems.ts';
 
 export interface MessageOptions {
   /** The name of the pipeline, e.g. the name of the stack. */

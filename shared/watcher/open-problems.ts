@@ -5,10 +5,11 @@
  * looks wrong is a candidate; a candidate that has lasted longer than its grace period is a problem. The end of the last run
  * shows what no day shows: the run failed before it read a day, the service throttles it, or no run comes any more.
  */
-import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
-import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-state.ts';
 import type { DayFacts } from '../day-facts.ts';
-import { gracePeriodMs, type ProblemState } from '../planning/day-state.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
+import { type Finding, COMPARED_DAYS } from '../findings/index.ts';
+import { type LastRun, LAST_RUN_RENEWED_MS } from '../lake/documents/report-state.ts';
+import { type ProblemState, gracePeriodMs } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { type Problem, counted, problemsOf, rangesText } from '../status/problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
@@ -239,4 +240,78 @@ function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCa
       start: 'sync',
     },
   };
+}
+
+/*
+ * Selects the findings that people are told about. A finding is not a problem: nobody has to act before a run can go on, and
+ * some findings have a good reason, such as a campaign. So each finding is reported once for each day, and once more if a
+ * later reading no longer has it. It is not repeated and raises no alarm. The table `coverage` and `status` show the rest:
+ * findings of a history that is being read, of old days, and of content that another reading has to confirm first.
+ */
+
+/** Findings are reported for days, and for changes, of the last so many days. */
+const REPORTED_DAYS = 14;
+
+/** The earliest month with a day from which these findings follow, apart from days that changed later. */
+export function firstComparedMonth(nowMs: number): string {
+  return monthOf(addDays(dayOf(nowMs, 'UTC'), -(REPORTED_DAYS + COMPARED_DAYS)));
+}
+/** Findings that compare a day with its earlier state: for them the age of the change counts, not the age of the day. */
+const OF_CHANGES = [
+  ...['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'],
+  // A day is usually older than a month when its orders are paid.
+  ...['reversed_after_paid', 'paid_without_locked', 'currency_changed'],
+  // A field such as the time of a payment is first filled in records of an old day.
+  'new_column',
+];
+
+export function findingCandidates(
+  { table, isJudged }: Pick<WatchedReport, 'table' | 'isJudged'>,
+  nowMs: number,
+): Candidate[] {
+  const { brand, report } = table;
+  const days = table.days.filter(({ dt }) => isJudged(monthOf(dt)));
+  return days.flatMap(({ dt, findings = [] }) =>
+    findings.flatMap((finding) => {
+      const { check, title, detail, advice, since, isCertain } = finding;
+      const untilMs = reportedUntilMs(dt, finding);
+      if (!isCertain || nowMs >= untilMs) return [];
+      return [
+        {
+          id: `${brand} ${report} ${check} ${dt}`,
+          ...{ brand, report },
+          what: `${title}: ${dt}`,
+          sinceMs: Date.parse(since),
+          graceMs: 0,
+          why: detail,
+          remedy: { sentence: advice },
+          finding: { title, day: dt, untilMs },
+        },
+      ];
+    }),
+  );
+}
+
+function reportedUntilMs(day: string, { check, since }: Finding): number {
+  const fromMs = OF_CHANGES.includes(check) ? Date.parse(since) : Date.parse(`${day}T00:00:00Z`);
+  return fromMs + REPORTED_DAYS * DAY_MS;
+}
+
+/** Joins findings for a message: one entry for all findings of a report that have the same title. */
+export function reportedTogether(findings: readonly OpenProblem[]): OpenProblem[] {
+  const byDay = findings.toSorted((a, b) => (dayOfFinding(a) < dayOfFinding(b) ? -1 : 1));
+  const alike = Map.groupBy(byDay, ({ brand, report, finding }) => `${brand} ${report} ${finding?.title}`);
+  return [...alike.values()].flatMap((same) => {
+    const days = [...new Set(same.map(dayOfFinding))].map((dt) => ({ dt }));
+    return same.slice(0, 1).map((first) => ({
+      ...first,
+      what: `${first.finding?.title} on ${counted(days)}: ${rangesText(days)}`,
+      sinceMs: Math.min(...same.map(({ sinceMs }) => sinceMs)),
+      why: same.map((finding) => `${dayOfFinding(finding)}: ${finding.why}`).join('; '),
+    }));
+  });
+}
+
+function dayOfFinding({ finding }: OpenProblem): string {
+  return finding?.day ?? '';
 }

@@ -4,8 +4,7 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import * as z from 'zod/mini';
-import { AlarmTopic } from '../../infra/alarm-topic.ts';
-import { Alarms } from '../../infra/alarms.ts';
+import { AlarmTopic, Alarms } from '../../infra/alarms.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 
