@@ -17,14 +17,13 @@ import { reports as ourReports } from '../shared/reports/index.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import { type Settings, parseSettings } from '../shared/settings/settings.ts';
 import { AlarmTopic, Alarms } from './alarms.ts';
-import { Analysts, BrandAccess } from './analysts.ts';
+import { Analysts, BrandAccess, Operators } from './people.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink, nameInstance, output } from './names.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
-import { Operators } from './operators.ts';
 import { SyncFunction, WatchFunction } from './pipeline-function.ts';
 
 /** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */

@@ -61,7 +61,7 @@ export function grantKey(
   });
 }
 
-export interface RolePolicyProps {
+interface RolePolicyProps {
   managedPolicyName: string;
   description: string;
   roleNames: readonly string[] | undefined;

@@ -79,10 +79,8 @@ const BRAND_EVENTS = {
   request_retried: warn<{
     action: string;
     code: string;
-    /** Failed attempts at this call so far. */
     failures: number;
     waitMs: number;
-    /** HTTP status, if a response arrived. */
     status?: number;
   }>(),
   signing_clock_corrected: info<{ action: string; clockSkewMs: number }>(),

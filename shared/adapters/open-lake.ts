@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { configError } from '../errors.ts';
 import { inOurFormat } from '../lake/documents/lake-format.ts';
 import type { Lake } from '../ports.ts';
-import { badLake } from './bad-lake.ts';
+import { badLake } from './lake-errors.ts';
 import { createLocalCatalog } from './local/catalog.ts';
 import { createFolderIceberg } from './local/iceberg.ts';
 import { createLocalRunRegistry } from './local/lock.ts';

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import fc from 'fast-check';
-import { BrandAccess } from '../../infra/analysts.ts';
+import { BrandAccess } from '../../infra/people.ts';
 import { Catalog } from '../../infra/catalog.ts';
 import { Lake } from '../../infra/lake.ts';
 import { LEDGER_TABLES } from '../../shared/lake/paths.ts';

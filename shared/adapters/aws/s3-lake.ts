@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { inOurFormat } from '../../lake/documents/lake-format.ts';
 import type { Catalog, IcebergCatalog, Lake, ObjectStore } from '../../ports.ts';
-import { badLake } from '../bad-lake.ts';
+import { badLake } from '../lake-errors.ts';
 import { awsClientOptions } from './errors.ts';
 import { leaseOnlyRuns, openS3Store } from './s3-store.ts';
 

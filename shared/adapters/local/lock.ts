@@ -6,7 +6,7 @@ import { BrandReportsError } from '../../errors.ts';
 import type { RunRegistry } from '../../ports.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 import { checkedKey } from '../keys.ts';
-import { sleepWithJitter } from '../sleep-with-jitter.ts';
+import { sleepWithJitter } from '../system-clock.ts';
 import { diskError, onDisk } from './disk-errors.ts';
 import { makeLakeFolder, removeFile, statInLake } from './lake-folder.ts';
 

@@ -34,7 +34,7 @@ import type {
   StoredObject,
 } from '../../ports.ts';
 import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
-import { objectNotFound } from '../object-not-found.ts';
+import { objectNotFound } from '../lake-errors.ts';
 import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import {
   READ,

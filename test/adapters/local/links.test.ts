@@ -20,7 +20,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { createLocalCatalog } from '../../../shared/adapters/local/catalog.ts';
 import { createLocalRunRegistry } from '../../../shared/adapters/local/lock.ts';
 import { openLocalStore } from '../../../shared/adapters/local/store.ts';
-import { newId } from '../../../shared/adapters/new-id.ts';
+import { newId } from '../../../shared/adapters/system-clock.ts';
 import type { Precondition } from '../../../shared/ports.ts';
 import { mayChange } from '../../../shared/adapters/others-may.ts';
 import { LOCAL_CATALOG_FOLDER, dayPartition, versionKey } from '../../../shared/lake/paths.ts';

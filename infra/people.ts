@@ -3,24 +3,22 @@ import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { Catalog } from './catalog.ts';
+import type { FailureQueue } from './failure-queue.ts';
 import { type Grantee, allowIn, arnInStack, rolePolicy } from './grants.ts';
 import type { Lake } from './lake.ts';
 import { consoleLink, instanceName, output } from './names.ts';
+import type { PipelineFunction } from './pipeline-function.ts';
 import { savedQueries } from './saved-queries.ts';
 
-export interface WorkGroupProps {
-  name: string;
-  description: string;
-  deployment: DeploymentSettings;
-  results: string;
-}
-
-export function newWorkGroup(
+function newWorkGroup(
   scope: Construct,
-  { name, description, deployment, results }: WorkGroupProps,
+  name: string,
+  description: string,
+  { queryScanLimitGb, lakeKeyArn }: DeploymentSettings,
+  results: string,
 ): CfnWorkGroup {
-  const { queryScanLimitGb, lakeKeyArn } = deployment;
   return new CfnWorkGroup(scope, 'WorkGroup', {
     name,
     description,
@@ -44,7 +42,7 @@ export function newWorkGroup(
 }
 
 /** Lets a person run queries and saved queries in one workgroup. S3 and Glue decide what a query may read. */
-export function grantWorkGroup(grantee: Grantee, name: string): void {
+function grantWorkGroup(grantee: Grantee, name: string): void {
   const run = ['GetWorkGroup', 'StartQueryExecution', 'StopQueryExecution', 'GetQueryExecution'];
   const see = ['BatchGetQueryExecution', 'ListQueryExecutions', 'GetQueryRuntimeStatistics'];
   const results = ['GetQueryResults', 'GetQueryResultsStream'];
@@ -59,7 +57,7 @@ export function grantWorkGroup(grantee: Grantee, name: string): void {
   allowIn(grantee, 'lakeformation', ['GetDataAccess'], ['*']);
 }
 
-export interface AnalystsProps {
+interface AnalystsProps {
   reports: readonly ReportDefinition[];
   deployment: DeploymentSettings;
   lake: Lake;
@@ -79,7 +77,7 @@ export class Analysts extends Construct {
     this.#props = props;
     const name = instanceName(this);
     const description = 'Queries on the affiliate reports';
-    const workGroup = newWorkGroup(this, { name, description, deployment, results: lake.queryResultsUrl });
+    const workGroup = newWorkGroup(this, name, description, deployment, lake.queryResultsUrl);
     this.workGroupName = name;
     for (const { name: title, description, sql } of savedQueries(reports)) {
       const query = new CfnNamedQuery(this, `Query-${title}`, {
@@ -119,7 +117,7 @@ export class Analysts extends Construct {
   }
 }
 
-export interface BrandAccessProps extends Omit<AnalystsProps, 'reports'> {
+interface BrandAccessProps extends Omit<AnalystsProps, 'reports'> {
   brand: string;
   roleNames: readonly string[];
 }
@@ -141,7 +139,7 @@ export class BrandAccess extends Construct {
     // BrandReports-staging.
     const name = `${instanceName(this)}-brand-${brand}`;
     const description = `Queries on the affiliate reports of ${brand}`;
-    newWorkGroup(this, { name, description, deployment, results: lake.brandResultsUrl(brand) });
+    newWorkGroup(this, name, description, deployment, lake.brandResultsUrl(brand));
     const policy = rolePolicy(this, {
       managedPolicyName: `${name}-${Stack.of(this).region}`,
       description: `Query the affiliate reports of ${brand} in the workgroup ${name}`,
@@ -150,5 +148,107 @@ export class BrandAccess extends Construct {
     lake.grantQueryBrand(policy, brand);
     catalog.grantQueryHive(policy);
     grantWorkGroup(policy, name);
+  }
+}
+
+/*
+ * Lets operators start and stop what the stack runs, and read its logs. They read no data of the lake and no secret, and
+ * change neither code nor configuration.
+ */
+
+interface OperatorsProps {
+  deployment: DeploymentSettings;
+  functions: readonly PipelineFunction[];
+  backfill: BackfillStateMachine;
+  queue: FailureQueue;
+  lake: Lake;
+}
+
+/** Calls of console pages that AWS allows on no narrower resource: lists of the region. */
+const CONSOLE_LISTS: Readonly<Record<string, string[]>> = {
+  // The list of functions, and the limits above it.
+  lambda: ['ListFunctions', 'GetAccountSettings'],
+  states: ['ListStateMachines'],
+  sqs: ['ListQueues'],
+  // The list of groups. The other actions refer to a query of Logs Insights or a session of Live Tail.
+  logs: ['DescribeLogGroups', 'GetQueryResults', 'StopQuery', 'StopLiveTail'],
+  // The list of alarms, and the graph of an alarm's metric.
+  cloudwatch: ['DescribeAlarms', 'ListMetrics', 'GetMetricData'],
+};
+
+export class Operators extends Construct {
+  readonly #props: OperatorsProps;
+
+  constructor(scope: Construct, id: string, props: OperatorsProps) {
+    super(scope, id);
+    this.#props = props;
+    const name = instanceName(this);
+    const policy = rolePolicy(this, {
+      managedPolicyName: `${name}-operators-${Stack.of(this).region}`,
+      description: `Run the pipeline ${name} from the console`,
+      roleNames: props.deployment.operatorRoles,
+    });
+    this.grant(policy);
+    output(this, 'OperatorsPolicyArn', {
+      value: policy.managedPolicyArn,
+      description:
+        'The setting operatorRoles attaches this policy to roles: start, stop and watch the pipeline, without its data',
+    });
+  }
+
+  grant(grantee: Grantee): void {
+    const { functions, backfill, queue, lake } = this.#props;
+    this.#grantFunctions(grantee, functions);
+    this.#grantBackfill(grantee, backfill);
+    queue.grantOperate(grantee);
+    this.#grantLogs(grantee, functions, backfill);
+    const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
+    allowIn(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
+    lake.grantReadPage(grantee);
+    for (const [service, actions] of Object.entries(CONSOLE_LISTS)) allowIn(grantee, service, actions, ['*']);
+  }
+
+  #grantFunctions(grantee: Grantee, functions: OperatorsProps['functions']): void {
+    // The page of a function reads its configuration before it shows the tab "Test".
+    const see = ['GetFunction', 'GetFunctionConfiguration', 'GetFunctionEventInvokeConfig', 'ListTags'];
+    const arns = functions.map((each) => each.function.functionArn);
+    allowIn(grantee, 'lambda', ['InvokeFunction', ...see], arns);
+  }
+
+  #grantBackfill(grantee: Grantee, { stateMachine }: BackfillStateMachine): void {
+    const { stateMachineName: name, stateMachineArn } = stateMachine;
+    const start = ['StartExecution', 'ListExecutions', 'DescribeStateMachine'];
+    allowIn(grantee, 'states', start, [stateMachineArn]);
+    // The name of a map run, and of its executions, contains the label.
+    const executions = [name, `${name}/${MAP_LABEL}`].map((each) =>
+      arnInStack(this, 'states', `execution:${each}:*`),
+    );
+    const look = [
+      'DescribeExecution',
+      'DescribeStateMachineForExecution',
+      'GetExecutionHistory',
+      'ListMapRuns',
+    ];
+    allowIn(grantee, 'states', [...look, 'StopExecution'], executions);
+    const mapRuns = arnInStack(this, 'states', `mapRun:${name}/${MAP_LABEL}:*`);
+    allowIn(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
+  }
+
+  #grantLogs(
+    grantee: Grantee,
+    functions: readonly PipelineFunction[],
+    { logGroup }: BackfillStateMachine,
+  ): void {
+    const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'StartQuery', 'StartLiveTail'];
+    // With and without the `:*` of streams, which Live Tail leaves out. The names of the functions' groups end in
+    // random letters, so no other group's name begins with one of them. Both forms of each name would exceed the size
+    // of one policy.
+    const names = [
+      ...functions.map((each) => `${each.logGroup.logGroupName}*`),
+      logGroup.logGroupName,
+      `${logGroup.logGroupName}:*`,
+    ];
+    const arns = names.map((name) => arnInStack(this, 'logs', `log-group:${name}`));
+    allowIn(grantee, 'logs', read, arns);
   }
 }
