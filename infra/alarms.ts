@@ -126,10 +126,6 @@ export class Alarms extends Construct {
   }
 }
 
-/**
- * The topic that receives alarms and the watcher's messages: an existing topic, or a new one with a subscription of
- * `alarmEmail`.
- */
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
   readonly #keyArn: string | undefined;

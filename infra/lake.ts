@@ -109,10 +109,6 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /**
-   * Lets the watcher read all ledgers, schemas, settings and closes. It writes its own documents, the publications in the
-   * ledgers, and what is made from ledgers.
-   */
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`, `${CLOSES_PREFIX}*`]);
     this.grant(grantee, CHANGE, [
@@ -152,9 +148,6 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  /**
-   * Lets Athena read on behalf of a person: current and superseded snapshots (I3), Iceberg metadata, and query results.
-   */
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, WRITE_RESULTS, [`${QUERY_RESULTS_PREFIX}*`]);

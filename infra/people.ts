@@ -64,9 +64,6 @@ interface AnalystsProps {
   catalog: Catalog;
 }
 
-/**
- * Gives people who query a workgroup with a limit, saved queries, and a policy that allows querying and nothing else.
- */
 export class Analysts extends Construct {
   readonly workGroupName: string;
   readonly #props: AnalystsProps;

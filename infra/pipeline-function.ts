@@ -209,10 +209,6 @@ function outsideOfPrefix(brand: string): BrandReportsError {
   );
 }
 
-/**
- * The watcher: every hour it checks whether anything is wrong, draws which days are in the lake, and brings the catalog
- * up to date.
- */
 export class WatchFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: PipelineParts & { topic: AlarmTopic }) {
     const { lake, catalog, topic, bus } = props;

@@ -11,7 +11,7 @@ import { Html, copyable, html, pageTable } from './html.ts';
 import { morning } from './morning.ts';
 import { type CalendarOptions, type PageBrand, dayLines, pageBrand } from './page-brand.ts';
 import { type Problem, completeThrough, counted, rangeText, rangesText } from './problems.ts';
-import { type Controls, remedy } from './remedies.ts';
+import { type Controls, remedyOf } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
 /** The page lists at most so many problems: if every day failed for its own reason, more would not help. */
@@ -112,20 +112,22 @@ function problemList(brand: PageBrand, controls: Controls): Html | string {
   return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
-function problemItem(alike: readonly Problem[], { zone, at }: PageBrand, controls: Controls): Html {
-  const together = [...Map.groupBy(alike, ({ days }) => rangesText(days)).values()];
-  const lines = together.flatMap((same) => {
+function problemItem(alike: readonly Problem[], { name, zone, at }: PageBrand, controls: Controls): Html {
+  const [first] = alike;
+  if (!first) return html``;
+  const lines = [...Map.groupBy(alike, ({ days }) => rangesText(days))].map(([ranges, same]) => {
     const tables = same.map(({ table }) => table.table).join(', ');
-    return same.slice(0, 1).map(
-      ({ state, days }) => html`<b>${tables}</b> ${CELL_KINDS[state].name}: ${rangesText(days)}<br>
-`,
-    );
+    return html`<b>${tables}</b> ${CELL_KINDS[first.state].name}: ${ranges}<br>
+`;
   });
   const failures = alike.flatMap(({ days }) => days.flatMap(({ failure }) => failure ?? []));
   const [failure] = failures;
   const [since] = failures.flatMap(({ since }) => since ?? []).sort();
+  const { sentence, start } = remedyOf(first.state, failure?.kind);
+  const reports = alike.map(({ table }) => table.report);
+  const remedy = start ? html`${sentence}: ${controls[start](reports, name)}` : `${sentence}.`;
   return html`<li>${lines}${failure ? html`<q>${failure.kind} (${failure.code}): ${failure.message}</q>` : ''}
-<div>${since === undefined ? '' : `Since ${at(since)}. `}${zone === undefined ? 'No run reads this brand: it is not in the settings.' : remedy(alike, controls)}</div></li>
+<div>${since === undefined ? '' : `Since ${at(since)}. `}${zone === undefined ? 'No run reads this brand: it is not in the settings.' : remedy}</div></li>
 `;
 }
 

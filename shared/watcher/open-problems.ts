@@ -103,20 +103,18 @@ function failedDays(problems: readonly Problem[], policy: Policy): NamelessCandi
   const failed = problems.filter(({ state }) => state === 'failed').flatMap(({ days }) => days);
   const errorOf = ({ failure }: DayFacts) =>
     failure?.kind === 'transient' ? 'transient' : (failure?.code ?? 'unknown');
-  return [...Map.groupBy(failed, errorOf)].map(([error, days]) => {
+  return [...Map.groupBy(failed, errorOf)].flatMap(([error, days]) => {
     const failures = days.flatMap(({ failure }) => failure ?? []);
     const since = failures.flatMap(({ since }) => (since === undefined ? [] : Date.parse(since)));
     const [first] = failures;
     const isFirstTry = error === 'transient' && failures.every(({ times = 1 }) => times < 2);
-    return {
+    return candidateDays('failed', days, {
       kind: `failed ${error}`,
-      what: `${counted(days)} failed: ${rangesText(days)}`,
-      days: days.map(({ dt }) => dt),
       ...(since.length > 0 && { sinceMs: Math.min(...since) }),
       graceMs: isFirstTry ? gracePeriodMs(policy) : 0,
       why: first ? `${first.kind} (${first.code}): ${first.message}` : 'the ledger has no reason',
       remedy: remedyOf('failed', first?.kind),
-    };
+    });
   });
 }
 
@@ -137,19 +135,13 @@ function otherDays(
     problems.filter((problem) => problem.state === state).flatMap(({ days }) => days);
   const graceMs = gracePeriodMs(policy);
   const isLate = ({ dt }: DayFacts) => dt > newestRead || dt === yesterday;
+  const history = daysOf('missing').filter((day) => !isLate(day));
   const overdue = daysOf('overdue');
   const due = overdue.flatMap(({ nextDue }) => (nextDue === null ? [] : Date.parse(nextDue)));
   const why = 'no run has read them to their end';
   return [
     ...candidateDays('missing', daysOf('missing').filter(isLate), { why, graceMs }),
-    ...candidateDays(
-      'missing',
-      daysOf('missing').filter((day) => !isLate(day)),
-      {
-        ...HISTORY,
-        graceMs: Math.max(graceMs, HISTORY_MS),
-      },
-    ),
+    ...candidateDays('missing', history, { ...HISTORY, graceMs: Math.max(graceMs, HISTORY_MS) }),
     // One candidate for each day: while a history is read, some day is always in progress, but a different one each hour.
     ...daysOf('in_progress').flatMap((day) =>
       candidateDays('in_progress', [day], {
@@ -259,8 +251,6 @@ export function firstComparedMonth(nowMs: number): string {
 /** Findings that compare a day with its earlier state: for them the age of the change counts, not the age of the day. */
 const OF_CHANGES = [
   ...['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'],
-  // A day is usually older than a month when its orders are paid.
-  ...['reversed_after_paid', 'paid_without_locked', 'currency_changed'],
   // A field such as the time of a payment is first filled in records of an old day.
   'new_column',
 ];

@@ -35,24 +35,16 @@ const CONFIG_ERROR = new RegExp(
 );
 const CONFIG_STATUSES: readonly number[] = [301, 401, 403];
 
-/** Errors that the SDK does not classify and that a retry may fix. */
-const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
-  // Glue returns these errors with status 400.
-  'ConcurrentModificationException',
-  // The failure of a single event in a request.
-  'InternalFailure',
-  'InternalServiceException',
-  'OperationTimeoutException',
-  // From the sign-in server of IAM Identity Center, which provides credentials.
-  'SlowDownException',
-  // S3: a body that was truncated or changed in transit, an upload that was cleaned up while it was under way, and
-  // failures of single keys of a deletion, which have no status.
-  'BadDigest',
-  'IncompleteBody',
-  'InternalError',
-  'NoSuchUpload',
-  'ServiceUnavailable',
-]);
+/** Parts of the names of errors that the SDK does not classify and that a retry may fix. */
+const TRANSIENT_ERROR = new RegExp(
+  [
+    // From Glue, for a single event of a request, and from the sign-in server that provides credentials.
+    'ConcurrentModification|Internal|OperationTimeout|SlowDown',
+    // S3: a body that was truncated or changed in transit, an upload that was cleaned up while it was under way, and
+    // failures of single keys of a deletion, which have no status.
+    'BadDigest|IncompleteBody|NoSuchUpload|ServiceUnavailable',
+  ].join('|'),
+);
 const TRANSIENT_STATUSES: readonly number[] = [408, 409];
 
 /**
@@ -128,7 +120,7 @@ function errorKind(failure: AwsFailure): AwsKind {
     return 'transient';
   if (CONFIG_STATUSES.includes(status) || CONFIG_ERROR.test(name)) return 'config';
   if (message.includes('Region is missing')) return 'config';
-  if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERRORS.has(name)) return 'transient';
+  if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERROR.test(name)) return 'transient';
   // Without a response, the cause is the network, unless it is a bug in this program.
   return status === 0 && !/^(Type|Range|Reference)Error$/.test(name) ? 'transient' : 'bug';
 }
