@@ -87,11 +87,11 @@ export function manifestFileOf(
   written: { path: string; bytes: number; snapshotId: number; sequence: number },
 ): ManifestFile {
   const boundsOf = (key: keyof DataFile['partition']) => {
-    const values = files.map(({ partition }) => Buffer.from(partition[key] ?? '')).sort(Buffer.compare);
+    const values = files.map(({ partition }) => partition[key] ?? '').sort();
     return {
       contains_null: false,
-      lower_bound: values[0] ?? null,
-      upper_bound: values.at(-1) ?? null,
+      lower_bound: Buffer.from(values[0] ?? ''),
+      upper_bound: Buffer.from(values.at(-1) ?? ''),
     };
   };
   return {

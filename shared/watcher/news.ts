@@ -7,7 +7,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS, earlier } from '../days.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
-import { shortLine } from './message.ts';
 import { type Candidate, type OpenProblem, openProblems } from './open-problems.ts';
 
 /** The least time between two messages. In minutes, because schedules start to the minute. */
@@ -200,4 +199,15 @@ export function withoutEvents(record: WatchRecord, received: Pending): WatchReco
   if (!events || sequences.size === 0) return record;
   const pending = events.pending.filter(({ detail }) => !sequences.has(detail.sequence));
   return { ...record, events: { ...events, pending } };
+}
+
+const MAX_FOREIGN = 400;
+
+/** Separators of words, including characters that would control the reader's screen or hide a link. */
+const BETWEEN_WORDS = /[\s\p{Cc}\p{Cf}]+/gu;
+
+/** Well-formed text on one line. */
+export function shortLine(text: string): string {
+  const line = text.replaceAll(BETWEEN_WORDS, ' ');
+  return (line.length <= MAX_FOREIGN ? line : `${line.slice(0, MAX_FOREIGN)}…`).toWellFormed();
 }
