@@ -62,6 +62,7 @@ export async function createPlanOptions(
   flags: RunFlags,
   wanted: readonly string[],
   log: Log,
+  open: typeof openLake = openLake,
 ): Promise<PlanOptions> {
   const settings = await readSettings(flags);
   const names = [...new Set(wanted.map((name) => reportNamed(name).name))];
@@ -74,7 +75,7 @@ export async function createPlanOptions(
       '--accept-fewer replaces rows that can no longer change, so it needs the days: add --from and --to.',
     );
   return {
-    ...(await lakeAccess(flags, log, openLake)),
+    ...(await lakeAccess(flags, log, open)),
     settings,
     reports,
     adoption: { by: 'command_line', isAsked: flags.adoptSettings },
