@@ -1,4 +1,8 @@
-import { type RebuildOutcome, type RebuiltReport, rebuildDays } from '../../shared/operations/rebuild-days.ts';
+import {
+  type RebuildOutcome,
+  type RebuiltReport,
+  rebuildDays,
+} from '../../shared/operations/rebuild-days.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';

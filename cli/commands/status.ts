@@ -7,7 +7,7 @@ import { configError } from '../../shared/errors.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
 import { type SettingsNote, settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { whenToSet } from '../../shared/lake/documents/role-gaps.ts';
+import { gapText } from '../../shared/lake/documents/role-gaps.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
@@ -221,12 +221,7 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
 
 function roleLines(tables: readonly TableStatus[]): string[] {
   const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
-  return gaps.flatMap(({ table: name, role, evidence, views, setting, ...gap }) => [
-    '',
-    `${styleText('yellow', `${name}: no field for ${role}`)} (${oneLine(evidence)})`,
-    `NULL in ${views.join(', ')}. ${whenToSet(gap)}:`,
-    oneLine(setting),
-  ]);
+  return gaps.flatMap((gap) => ['', oneLine(gapText(gap))]);
 }
 
 function failures({ table: name, days, damaged = [] }: TableStatus): string[] {

@@ -22,7 +22,11 @@ export const CHANGE_COLUMNS = columnsOf([
   ['_cause', 'string', 'What replaced the version: reading, rollback or rebuild'],
   ['_version', 'string', 'The id of the version that the change published'],
   ['_previous', 'string', 'The id of the version that was replaced'],
-  ['_after', 'timestamp', 'The record changed after this time: the start of the last reading without the change'],
+  [
+    '_after',
+    'timestamp',
+    'The record changed after this time: the start of the last reading without the change',
+  ],
   ['_by', 'timestamp', 'The record changed by this time: the end of the first reading with the change'],
 ]);
 

@@ -12,10 +12,8 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
-import { type Part, type Present, StoredValues } from './stored-values.ts';
+import { type Present, StoredValues } from './stored-values.ts';
 
-/** For a page of values. A page of places needs no limit: it has two bytes for each row of a row group. */
-const PAGE_BYTES = 2 ** 20;
 /** I12: the statistics of all row groups stay in memory until the end of the file. */
 const MAX_STATISTIC_BYTES = 1_024;
 
@@ -76,22 +74,18 @@ async function writePages(
     await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.dictionary());
   }
   const dataStart = output.offset;
-  const parts = values?.parts(isDictionary ? Number.POSITIVE_INFINITY : PAGE_BYTES) ?? [allNull(rows)];
-  for (const part of parts) {
-    const levels = definitionLevels(part, values);
-    const num_rows = part.toRow - part.fromRow;
-    const data_page_header_v2 = {
-      num_values: num_rows,
-      num_nulls: num_rows - (part.toPlace - part.fromPlace),
-      num_rows,
-      encoding,
-      definition_levels_byte_length: levels.length,
-      repetition_levels_byte_length: 0,
-      is_compressed: true,
-    } as const;
-    const body = isDictionary ? values?.packedPlaces(bitWidth(present.distinct)) : values?.values(part);
-    await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body ?? NOTHING, levels);
-  }
+  const levels = definitionLevels(rows, values);
+  const data_page_header_v2 = {
+    num_values: rows,
+    num_nulls: rows - present.filled,
+    num_rows: rows,
+    encoding,
+    definition_levels_byte_length: levels.length,
+    repetition_levels_byte_length: 0,
+    is_compressed: true,
+  } as const;
+  const body = isDictionary ? values?.packedPlaces(bitWidth(present.distinct)) : values?.values();
+  await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body ?? NOTHING, levels);
   return {
     file_offset: BigInt(start),
     meta_data: {
@@ -107,7 +101,7 @@ async function writePages(
       statistics: statisticsOf(rows - present.filled, values),
       encoding_stats: [
         ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
-        { page_type: 'DATA_PAGE_V2', encoding, count: parts.length },
+        { page_type: 'DATA_PAGE_V2', encoding, count: 1 },
       ],
     },
   };
@@ -117,10 +111,6 @@ type PageSize = 'uncompressed_page_size' | 'compressed_page_size';
 
 const NOTHING = new Uint8Array();
 const COMPRESSED_NOTHING = zstdCompressSync(NOTHING);
-
-function allNull(rows: number): Part {
-  return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: 0, bytes: 0 };
-}
 
 /** Whether a dictionary takes at most half the bytes; a smaller gain would not pay for a reader's extra work. */
 function dictionaryPays({ filled, distinct, distinctBytes, rowBytes }: Present): boolean {
@@ -133,10 +123,10 @@ function bitWidth(distinct: number): number {
 }
 
 /** Runs and groups of bits, without the length prefix of older page formats. */
-function definitionLevels(part: Part, values: StoredValues | undefined): Uint8Array {
-  const [rows, present] = [part.toRow - part.fromRow, part.toPlace - part.fromPlace];
+function definitionLevels(rows: number, values: StoredValues | undefined): Uint8Array {
+  const present = values?.present.filled ?? 0;
   // A copy, because the values of the page are encoded after it.
-  if (values && present > 0 && present < rows) return values.packedLevels(part).slice();
+  if (values && present > 0 && present < rows) return values.packedLevels().slice();
   // One run. Most columns have only this run, and in a wide table the rows would be read a thousand times otherwise.
   const bytes = new ByteWriter(16);
   bytes.appendVarInt(rows << 1);

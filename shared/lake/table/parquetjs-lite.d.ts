@@ -50,6 +50,5 @@ declare module 'parquetjs-lite/lib/codec/index.js' {
     string,
     { decodeValues(type: string, cursor: Cursor, count: number, options: Options): unknown[] }
   >;
-  export type { Cursor, Options };
   export default codecs;
 }
