@@ -187,13 +187,9 @@ export function checkRange(
       .map(([, { timeZone }]) => dayOf(now.getTime(), timeZone))
       .sort()
       .at(-1) ?? '';
-  for (const [flag, day] of [
-    ['--from', from],
-    ['--to', to],
-  ] as const) {
+  for (const [flag, day] of Object.entries({ '--from': from, '--to': to }))
     if (day !== undefined && day > today)
       throw configError('day_to_come', `${flag} ${day} is in the future. Allowed: up to ${today}.`);
-  }
 }
 
 export function checkOrder(from: string | undefined, to: string | undefined): void {
@@ -213,7 +209,7 @@ export async function credentialSource(
   const variables = credentialsInVariables(process.env, Object.keys(settings.brands));
   if (given === undefined && inline) return local(fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS'));
   if (given === undefined && variables) return local(fixedCredentials(variables, SEPARATE_VARIABLES));
-  if (given === 'aws' || isInS3(lake)) {
+  if (given === 'aws' || lake.startsWith('s3://')) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
     return { isLocal: false, credentials: secretsOf(settings, { needsBaseUrl: false }) };
   }
@@ -228,7 +224,3 @@ export async function credentialSource(
 }
 
 const SEPARATE_VARIABLES = 'the environment variables BRAND_REPORTS_<BRAND>_BID, …_TOKEN and …_SECRET';
-
-function isInS3(lake: string): boolean {
-  return lake.startsWith('s3://');
-}

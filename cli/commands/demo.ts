@@ -77,7 +77,10 @@ export function addDemo(program: CliCommand): void {
         process.exitCode = EXIT[outcome.status];
         await showQueries(lake, settings, QUERIES);
         const day = await restateDay(service, sync);
-        await showQueries(lake, settings, [changesOf(day)]);
+        const title = `The service voided orders of ${day}, and the day was read again: what changed`;
+        const sql = `SELECT changed_at, key, column_name, old_value, new_value FROM changes
+WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${day}' AND what = 'altered' LIMIT 5`;
+        await showQueries(lake, settings, [[title, sql]]);
         print(nextSteps(lake, flags.lake, monthOf(day)));
       } finally {
         await service.close();
@@ -132,14 +135,6 @@ async function restateDay(
     );
   await sync({ brands: ['acme'], reports: [orders.name], from: day, to: day });
   return day;
-}
-
-function changesOf(day: string): readonly [title: string, sql: string] {
-  return [
-    `The service voided orders of ${day}, and the day was read again: what changed`,
-    `SELECT changed_at, key, column_name, old_value, new_value FROM changes
-WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${day}' AND what = 'altered' LIMIT 5`,
-  ];
 }
 
 async function showQueries(

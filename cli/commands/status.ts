@@ -2,13 +2,12 @@ import { lstat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
+import { addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import { readCloses } from '../../shared/lake/documents/close.ts';
-import { type SettingsNote, settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
+import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { gapText } from '../../shared/lake/documents/role-gaps.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
@@ -67,15 +66,19 @@ export function addStatus(program: CliCommand): void {
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
       const { store } = await openExistingLake(flags.lake);
       const now = flags.now ?? new Date();
-      const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
+      const { month: of } = flags;
+      const pageSpan = of === undefined ? lastMonths(MAX_MONTHS, now.getTime()) : { from: of, to: of };
+      const span = flags.html === undefined ? {} : pageSpan;
       const ledgers = await readLedgers(store, reports, span, Date.now());
       const { notes } = settingsInUse(ledgers, settings, flags.settings);
       for (const { text } of notes) note(oneLine(`note: ${withRunnableCommands(text)}`));
       const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
-      if (flags.html !== undefined)
-        await writePage(flags.html, await page(tables, settings, notes, now, store, span, flags));
-      else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
+      if (flags.html !== undefined) {
+        const closes = await readCloses(store, flags.brand, ({ message }) => note(oneLine(message)), span);
+        const context = { settings, notes, nowMs: now.getTime(), closes, controls: commandControls(flags) };
+        await writePage(flags.html, calendarPage(tables, store.url, context).markup);
+      } else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
       else print(statusText(tables, settings, now.getTime(), flags.month));
       const failing = tables.flatMap((each) => {
         const zone = settings.brands[each.brand]?.timeZone ?? 'UTC';
@@ -112,26 +115,6 @@ function failingDays(
   // A damaged report state contains no days.
   const includesDamage = failOn.some((word) => word === 'failed' || word === 'problem');
   return includesDamage && damaged.length > 0 ? [`${brand} ${name} is damaged`] : [];
-}
-
-/** The most months that a page shows, so that it opens quickly. */
-function pageSpan(month: string | undefined, now: Date): MonthSpan {
-  if (month !== undefined) return { from: month, to: month };
-  return lastMonths(MAX_MONTHS, now.getTime());
-}
-
-async function page(
-  tables: readonly TableStatus[],
-  settings: Settings,
-  notes: readonly SettingsNote[],
-  now: Date,
-  store: ObjectStore,
-  span: MonthSpan,
-  flags: StatusFlags,
-): Promise<string> {
-  const controls = commandControls(flags);
-  const closes = await readCloses(store, flags.brand, ({ message }) => note(oneLine(message)), span);
-  return calendarPage(tables, store.url, { settings, notes, nowMs: now.getTime(), controls, closes }).markup;
 }
 
 /** Replaces the page atomically, so that a half-written page is never seen. */
@@ -180,7 +163,7 @@ function sectionText(section: Section, chosen: string | undefined): string {
     '',
     ...tables.flatMap((each) => dayLines(each, months, today)),
     ...tables.flatMap((each) => findingLines(each, months)),
-    ...roleLines(tables),
+    ...tables.flatMap(({ roleGaps = [] }) => roleGaps.flatMap((gap) => ['', oneLine(gapText(gap))])),
     ...tables.flatMap(failures),
   ].join('\n');
 }
@@ -217,11 +200,6 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
     styleText('yellow', `${name}: ${title} on ${counted(same)}: ${rangesText(same)}`),
     oneLine(same.map(({ dt, detail }) => `${dt}: ${detail}`).join('; ')),
   ]);
-}
-
-function roleLines(tables: readonly TableStatus[]): string[] {
-  const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
-  return gaps.flatMap((gap) => ['', oneLine(gapText(gap))]);
 }
 
 function failures({ table: name, days, damaged = [] }: TableStatus): string[] {

@@ -49,18 +49,10 @@ export function roleNames() {
         'no role of IAM Identity Center: name the policy in its permission set (docs/how-to/give-people-access.md#roles-of-iam-identity-center)',
     }),
   );
-  return listOf(role, ROLE_NAMES, 'role', 10);
-}
-
-function listOf(each: z.ZodMiniType<string>, allowed: string, thing: string, most: number) {
-  return z.array(each, { error: allowed }).check(
-    z.refine(areDistinct, { error: `each ${thing} once` }),
-    z.refine((given) => given.length <= most, { error: `${most} ${thing}s at most` }),
+  return z.array(role, { error: ROLE_NAMES }).check(
+    z.refine((roles) => new Set(roles).size === roles.length, { error: 'each role once' }),
+    z.refine((roles) => roles.length <= 10, { error: '10 roles at most' }),
   );
-}
-
-function areDistinct(texts: readonly string[]): boolean {
-  return new Set(texts).size === texts.length;
 }
 
 /** By its ARN, because a role can be granted the use of a key, but not of an alias. */

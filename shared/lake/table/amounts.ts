@@ -325,10 +325,6 @@ const PLACES = 9;
 /** 10^20: a larger number is no amount, so that no sum of amounts reaches the limit of `decimal(38,9)`. */
 const MAX_UNITS = 10n ** 29n;
 
-function bounded(units: bigint): bigint | null {
-  return units < MAX_UNITS && units > -MAX_UNITS ? units : null;
-}
-
 /** Units of nine places. Further places, as in floats such as 1.0320000000000003, are rounded. */
 function amountOf(text: string): bigint | null {
   const [found, sign, whole = '', places = '', exponent] =
@@ -341,7 +337,8 @@ function amountOf(text: string): bigint | null {
   }
   const padded = places.padEnd(PLACES + 1, '0');
   const units = BigInt(whole + padded.slice(0, PLACES)) + (padded.charAt(PLACES) >= '5' ? 1n : 0n);
-  return bounded(sign === '-' ? -units : units);
+  if (units >= MAX_UNITS) return null;
+  return sign === '-' ? -units : units;
 }
 
 export function textsIn(

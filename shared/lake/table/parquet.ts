@@ -124,7 +124,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
       writeMetadata(bytes, {
         version: 2,
         created_by: 'brand-reports',
-        schema: schemaOf(columns),
+        schema: [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)],
         num_rows: BigInt(rowsWritten),
         row_groups: groups,
         key_value_metadata: [{ key: FIELDS_KEY, value: JSON.stringify(fieldsOf(columns)) }],
@@ -222,10 +222,6 @@ function filledRows(groups: readonly RowGroup[]): Record<string, number> {
     if (rows > 0) filled.set(name, (filled.get(name) ?? 0) + rows);
   }
   return Object.fromEntries(filled);
-}
-
-function schemaOf(columns: readonly Column[]): SchemaElement[] {
-  return [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)];
 }
 
 /**

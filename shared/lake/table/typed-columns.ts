@@ -74,7 +74,7 @@ export function* typedColumns(
     for (const column of beside) {
       const unfitHere = new Map<number, Json>();
       yield [column.name, { codes, ...read(literals, column, unfitHere) }];
-      unfit = inBoth(unfit, unfitHere);
+      unfit = new Map([...unfit].filter(([code]) => unfitHere.has(code)));
     }
     if (unfit.size > 0) {
       const rows = rescue(rescued, field, codes, unfit);
@@ -154,10 +154,6 @@ function readTexts(literals: LiteralColumn, spec: TypeSpec, unfit: Map<number, J
 /** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */
 function roundTrips(spec: TypeSpec, held: Value, value: Json): boolean {
   return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
-}
-
-function inBoth(a: ReadonlyMap<number, Json>, b: ReadonlyMap<number, Json>): Map<number, Json> {
-  return new Map([...a].filter(([code]) => b.has(code)));
 }
 
 /** @returns the number of rows in which the field has a rescued value */
