@@ -5,6 +5,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { configError } from '../shared/errors.ts';
+import { EXIT_INTERRUPTED } from './exit-codes.ts';
 import { echo, note } from './output.ts';
 
 export interface Questions {
@@ -12,9 +13,6 @@ export interface Questions {
   ask(question: string, shows: 'visible' | 'hidden'): Promise<string>;
   close(): void;
 }
-
-/** The exit code that shells report for a process that Ctrl-C ended. */
-const EXIT_INTERRUPTED = 130;
 
 export function openQuestions(): Questions {
   let isVisible = false;

@@ -5,3 +5,6 @@ export const EXIT = { complete: 0, failed: 1, usage: 2, incomplete: 3, busy: 4 }
   Status | 'usage',
   number
 >;
+
+/** The exit code that shells report for a process that Ctrl-C ended. */
+export const EXIT_INTERRUPTED = 130;

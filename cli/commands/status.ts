@@ -212,24 +212,20 @@ function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
     failure?.since === undefined ? [] : [{ dt, ...failure }],
   );
   // Messages contain the day, so equal failures are compared without it.
-  const alike = [...Map.groupBy(failed, ({ dt, message }) => message.replaceAll(dt, '')).values()];
-  return [...documents, ...alike.flatMap((same) => failureLines(name, same))];
-}
-
-function failureLines(
-  name: string,
-  same: readonly ({ dt: string } & NonNullable<DayFacts['failure']>)[],
-): string[] {
-  const which = same.length === 1 ? name : `${counted(same)} of ${name}:`;
-  return same
-    .slice(0, 1)
-    .flatMap(({ kind, code, message, since, times, retryAt }) => [
-      '',
-      styleText('red', `${which} ${rangesText(same)}`),
-      `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
-      styleText(
-        'dim',
-        `since ${since}, ${times === 1 ? 'once' : `${times} times`}; next try after ${retryAt}`,
-      ),
-    ]);
+  const alike = Map.groupBy(failed, ({ dt, message }) => message.replaceAll(dt, ''));
+  const ofDays = [...alike.values()].flatMap((same) => {
+    const which = same.length === 1 ? name : `${counted(same)} of ${name}:`;
+    return same
+      .slice(0, 1)
+      .flatMap(({ kind, code, message, since, times, retryAt }) => [
+        '',
+        styleText('red', `${which} ${rangesText(same)}`),
+        `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
+        styleText(
+          'dim',
+          `since ${since}, ${times === 1 ? 'once' : `${times} times`}; next try after ${retryAt}`,
+        ),
+      ]);
+  });
+  return [...documents, ...ofDays];
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { bool, integer, like, number, object, oneOf, oneOfNumbers } from '../validation/input.ts';
+import { bool, integer, like, number, object, oneOf } from '../validation/input.ts';
 import { HOURLY, RATE, RATES } from './schedule.ts';
 
 /** The periods that CloudWatch Logs accepts, up to ten years. */
@@ -18,7 +18,7 @@ export function deploymentSchema() {
     /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
     rawRetentionDays: z._default(integer(7, 3650), 90),
-    logRetentionDays: z._default(oneOfNumbers(...LOG_RETENTION_DAYS), 90),
+    logRetentionDays: z._default(z.literal(LOG_RETENTION_DAYS, { error: LOG_RETENTION_DAYS.join(', ') }), 90),
     /** False: destroying the stack destroys the lake and everything in it. */
     keepLake: z._default(bool(), true),
     /** A key of KMS, by its ARN, that encrypts bucket, query results, logs, queues and topic; missing: keys of AWS. */

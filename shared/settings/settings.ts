@@ -313,13 +313,8 @@ function columnsSchema() {
       (name) => /^[a-z0-9_]+$/.test(name) && !ours.includes(name),
     ),
     z.pipe(
-      z.string({ error: ALLOWED_TYPES }),
-      z.transform((type, context) => {
-        const parsed = parseColumnType(type);
-        if (parsed) return parsed;
-        context.issues.push({ code: 'custom', input: type, message: ALLOWED_TYPES });
-        return z.NEVER;
-      }),
+      text(ALLOWED_TYPES, (type) => parseColumnType(type) !== undefined),
+      z.transform((type) => parseColumnType(type) ?? z.NEVER),
     ),
     { error: 'an object that holds column types by column name' },
   );
@@ -358,14 +353,11 @@ function refreshSchema() {
     untilAgeDays: integer(1, 36_500),
     every: text(INTERVALS, isInterval),
   });
-  return z.array(tier, { error: 'a list of { untilAgeDays, every }' }).check(
-    z.refine(
-      (tiers) => tiers.every((each, index) => each.untilAgeDays > (tiers[index - 1]?.untilAgeDays ?? 0)),
-      {
-        error: 'a list with untilAgeDays ascending',
-      },
-    ),
-  );
+  const isAscending = (tiers: readonly { untilAgeDays: number }[]) =>
+    tiers.every((each, index) => each.untilAgeDays > (tiers[index - 1]?.untilAgeDays ?? 0));
+  return z
+    .array(tier, { error: 'a list of { untilAgeDays, every }' })
+    .check(z.refine(isAscending, { error: 'a list with untilAgeDays ascending' }));
 }
 
 /**

@@ -36,11 +36,6 @@ export function oneOf<const Words extends readonly string[]>(...words: Words) {
   return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
 }
 
-export function oneOfNumbers(...numbers: readonly number[]) {
-  const error = numbers.join(', ');
-  return z.number({ error }).check(z.refine((value) => numbers.includes(value), { error }));
-}
-
 /** A number from `min` to `max`, both included. */
 export function number(min: number, max: number, allowed = `a number from ${min} to ${max}`) {
   return z

@@ -10,7 +10,7 @@ import { zstdCompressSync } from 'node:zlib';
 import type { ColumnChunk, PageHeader, Statistics } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
+import { type Column, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
 import { type Present, StoredValues } from './stored-values.ts';
 
@@ -34,77 +34,66 @@ export async function writeColumnChunk(
   const { parquet } = typeSpec(type);
   const values = cells && new StoredValues(parquet, rows, cells);
   try {
-    return await writePages(output, name, parquet.element.type, rows, values, compress);
+    const present = values?.present ?? { filled: 0, distinct: 0, distinctBytes: 0, rowBytes: 0 };
+    // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
+    const isDictionary = parquet.element.type !== 'BOOLEAN' && dictionaryPays(present);
+    const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
+
+    const start = output.offset;
+    let uncompressedBytes = 0;
+    const writePage = async (
+      header: Omit<PageHeader, PageSize>,
+      body: Uint8Array,
+      levels: Uint8Array = NOTHING,
+    ) => {
+      const compressed = body.length === 0 ? COMPRESSED_NOTHING : await compress(body);
+      const headerStart = output.offset;
+      const uncompressed_page_size = levels.length + body.length;
+      const compressed_page_size = levels.length + compressed.length;
+      writePageHeader(output, { ...header, uncompressed_page_size, compressed_page_size });
+      uncompressedBytes += output.offset - headerStart + uncompressed_page_size;
+      output.appendBytes(levels);
+      output.appendBytes(compressed);
+    };
+    if (values && isDictionary) {
+      const dictionary_page_header = { num_values: present.distinct, encoding: 'PLAIN' } as const;
+      await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.dictionary());
+    }
+    const dataStart = output.offset;
+    const levels = definitionLevels(rows, values);
+    const data_page_header_v2 = {
+      num_values: rows,
+      num_nulls: rows - present.filled,
+      num_rows: rows,
+      encoding,
+      definition_levels_byte_length: levels.length,
+      repetition_levels_byte_length: 0,
+      is_compressed: true,
+    } as const;
+    const body = isDictionary ? values?.packedPlaces(bitWidth(present.distinct)) : values?.values();
+    await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body ?? NOTHING, levels);
+    return {
+      file_offset: BigInt(start),
+      meta_data: {
+        type: parquet.element.type,
+        encodings: isDictionary ? ['PLAIN', encoding] : [encoding],
+        path_in_schema: [name],
+        codec: 'ZSTD',
+        num_values: BigInt(rows),
+        total_compressed_size: BigInt(output.offset - start),
+        total_uncompressed_size: BigInt(uncompressedBytes),
+        data_page_offset: BigInt(dataStart),
+        ...(isDictionary && { dictionary_page_offset: BigInt(start) }),
+        statistics: statisticsOf(rows - present.filled, values),
+        encoding_stats: [
+          ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
+          { page_type: 'DATA_PAGE_V2', encoding, count: 1 },
+        ],
+      },
+    };
   } finally {
     values?.close();
   }
-}
-
-async function writePages(
-  output: ByteWriter,
-  name: string,
-  type: ParquetElement['type'],
-  rows: number,
-  values: StoredValues | undefined,
-  compress: Compress,
-): Promise<ColumnChunk> {
-  const present = values?.present ?? { filled: 0, distinct: 0, distinctBytes: 0, rowBytes: 0 };
-  // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
-  const isDictionary = type !== 'BOOLEAN' && dictionaryPays(present);
-  const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
-
-  const start = output.offset;
-  let uncompressedBytes = 0;
-  const writePage = async (
-    header: Omit<PageHeader, PageSize>,
-    body: Uint8Array,
-    levels: Uint8Array = NOTHING,
-  ) => {
-    const compressed = body.length === 0 ? COMPRESSED_NOTHING : await compress(body);
-    const headerStart = output.offset;
-    const uncompressed_page_size = levels.length + body.length;
-    const compressed_page_size = levels.length + compressed.length;
-    writePageHeader(output, { ...header, uncompressed_page_size, compressed_page_size });
-    uncompressedBytes += output.offset - headerStart + uncompressed_page_size;
-    output.appendBytes(levels);
-    output.appendBytes(compressed);
-  };
-  if (values && isDictionary) {
-    const dictionary_page_header = { num_values: present.distinct, encoding: 'PLAIN' } as const;
-    await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.dictionary());
-  }
-  const dataStart = output.offset;
-  const levels = definitionLevels(rows, values);
-  const data_page_header_v2 = {
-    num_values: rows,
-    num_nulls: rows - present.filled,
-    num_rows: rows,
-    encoding,
-    definition_levels_byte_length: levels.length,
-    repetition_levels_byte_length: 0,
-    is_compressed: true,
-  } as const;
-  const body = isDictionary ? values?.packedPlaces(bitWidth(present.distinct)) : values?.values();
-  await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body ?? NOTHING, levels);
-  return {
-    file_offset: BigInt(start),
-    meta_data: {
-      type,
-      encodings: isDictionary ? ['PLAIN', encoding] : [encoding],
-      path_in_schema: [name],
-      codec: 'ZSTD',
-      num_values: BigInt(rows),
-      total_compressed_size: BigInt(output.offset - start),
-      total_uncompressed_size: BigInt(uncompressedBytes),
-      data_page_offset: BigInt(dataStart),
-      ...(isDictionary && { dictionary_page_offset: BigInt(start) }),
-      statistics: statisticsOf(rows - present.filled, values),
-      encoding_stats: [
-        ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
-        { page_type: 'DATA_PAGE_V2', encoding, count: 1 },
-      ],
-    },
-  };
 }
 
 type PageSize = 'uncompressed_page_size' | 'compressed_page_size';
