@@ -110,7 +110,6 @@ async function sniffed(connection: DuckDBConnection, source: string, more: strin
   };
 }
 
-/** Reads the whole file. @throws BrandReportsError `config` if it is not text in UTF-8 */
 async function contentsOf(file: string): Promise<Contents> {
   const cannotBeRead = (error: unknown) =>
     badCsv(`${file} cannot be read (${textOf(error, 'code')}). Name another file with --csv.`);
@@ -160,7 +159,6 @@ const ZIP = 'PK\x03\x04';
 const IN_WORKBOOKS = /xl\/|\[Content_Types\]\.xml|opendocument\.spreadsheet/;
 const save = () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"';
 
-/** Other kinds of files, by their first bytes as Latin-1, and the next step. */
 const OTHERS: readonly Kind[] = [
   ['a workbook', (head) => begins(ZIP)(head) && IN_WORKBOOKS.test(head), save],
   ['a workbook', begins('\xd0\xcf\x11\xe0'), save],

@@ -1,6 +1,5 @@
 import type { Status } from '../shared/outcome.ts';
 
-/** The exit codes of the process, as `brand-reports --help` lists them. */
 export const EXIT = { complete: 0, failed: 1, usage: 2, incomplete: 3, busy: 4 } as const satisfies Record<
   Status | 'usage',
   number

@@ -66,7 +66,6 @@ export function asSqlError(thrown: unknown): never {
   throw configError('sql', message);
 }
 
-/** The rows as one JSON array of objects: numbers stay numbers, with all their digits. */
 export async function* jsonText(result: QueryResult): AsyncGenerator<string> {
   yield '[';
   let separator = '';

@@ -36,11 +36,7 @@ export interface RunFlags extends SharedFlags {
   adoptSettings?: boolean;
 }
 
-/**
- * Makes the options of a run from the flags. Errors in flags, settings and local credentials end the command before the run
- * starts.
- * @throws BrandReportsError `config`
- */
+/** @throws BrandReportsError `config` for errors in flags, settings and local credentials, before the run starts */
 export async function createRunOptions(
   flags: RunFlags,
   wanted: readonly string[],
@@ -57,7 +53,6 @@ export async function createRunOptions(
   return { ...options, credentials, send: sendRequest };
 }
 
-/** Makes the options of a plan from the flags. @throws BrandReportsError `config` for errors in flags and settings */
 export async function createPlanOptions(
   flags: RunFlags,
   wanted: readonly string[],
@@ -100,18 +95,14 @@ export async function lakeAccess(
   open = openExistingLake,
 ): Promise<LakeAccess> {
   const opened = await open(lake, { database });
-  noteSharing(opened);
+  const { localFolder } = opened.store;
+  const { who, why, nextStep } = (localFolder === undefined ? undefined : mayChange(localFolder)) ?? {};
+  // A write refuses a lake that every user may change (`makeLakeFolder`).
+  if (who !== undefined && who !== 'others')
+    note(
+      `warning: ${who} may change the lake ${localFolder}, because ${why}. Unless you share it, ${nextStep}`,
+    );
   return { lake: opened, clock: systemClock(now), log, random: Math.random, newId };
-}
-
-/** Names users who may change a local lake. A write refuses a lake that every user may change (`makeLakeFolder`). */
-function noteSharing({ store: { localFolder } }: Lake): void {
-  const intruders = localFolder === undefined ? undefined : mayChange(localFolder);
-  if (!intruders || intruders.who === 'others') return;
-  const { who, why, nextStep } = intruders;
-  note(
-    `warning: ${who} may change the lake ${localFolder}, because ${why}. Unless you share it, ${nextStep}`,
-  );
 }
 
 /** The lake of a command that needs no settings, for SQL. @throws like `readSettingsIfAny` and `openExistingLake` */

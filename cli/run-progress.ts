@@ -70,7 +70,6 @@ export function leftText({ startedMs, dueDays, endedDays }: RunProgress, nowMs: 
   return `, ${count(left)} left, about ${durationText(((nowMs - startedMs) / endedDays) * left)}`;
 }
 
-/** `40 s`, `12 min`, `3.5 h` */
 export function durationText(ms: number): string {
   if (ms < 90_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
   return ms < 90 * 60_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;

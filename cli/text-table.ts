@@ -13,7 +13,6 @@ const MAX_PADDED_WIDTH = 200;
 /** Values by the names of their columns. Numbers have thousands separators, and are at the right of their column. */
 export type TableRow = Readonly<Record<string, string | number>>;
 
-/** An aligned table, whose cells are whole. @param rows have the same columns */
 export function table(rows: readonly TableRow[]): string {
   const columns = Object.keys(rows[0] ?? {}).map((name): TableColumn => {
     const isNumber = rows.some((row) => typeof row[name] === 'number');

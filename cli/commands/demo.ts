@@ -164,7 +164,6 @@ Try next:
   ${printedCommand('verify', [], withSettings)}`;
 }
 
-/** Relative to the current folder if the lake is inside it. */
 function displayPath({ store }: Lake): string {
   const path = relative('.', store.url);
   return path.startsWith('..') ? store.url : path;

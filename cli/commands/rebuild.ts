@@ -3,6 +3,7 @@ import {
   type RebuiltReport,
   rebuildDays,
 } from '../../shared/operations/rebuild-days.ts';
+import { rangesText } from '../../shared/status/problems.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
@@ -64,8 +65,6 @@ function rebuildText({ status, reports }: RebuildOutcome): string {
   ].join('\n');
 }
 
-const MAX_NAMED_DAYS = 10;
-
 function problems({ brand, report, days, error }: RebuiltReport): string[] {
   const reasons = Map.groupBy(
     days.filter(({ message }) => message !== undefined),
@@ -75,16 +74,11 @@ function problems({ brand, report, days, error }: RebuiltReport): string[] {
     '',
     `${styleText('red', `${brand} ${report} ${first?.dt}`)} (${first?.reason})`,
     oneLine(withRunnableCommands(`${first?.message}`)),
-    ...(others.length > 0 ? [`The same applies to ${named(others.map(({ dt }) => dt))}.`] : []),
+    ...(others.length > 0 ? [`The same applies to ${rangesText(others)}.`] : []),
   ]);
   return error
     ? [...ofDays, '', styleText('red', `${brand} ${report}`), oneLine(withRunnableCommands(error.message))]
     : ofDays;
-}
-
-function named(days: readonly string[]): string {
-  const more = days.length - MAX_NAMED_DAYS;
-  return [...days.slice(0, MAX_NAMED_DAYS), ...(more > 0 ? [`${more} more days (--json)`] : [])].join(', ');
 }
 
 function nextStep(reports: readonly RebuiltReport[]): string | undefined {

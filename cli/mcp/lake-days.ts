@@ -11,7 +11,6 @@ import { rangesText } from '../../shared/status/problems.ts';
 import { counted } from '../../shared/watcher/index.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 
-/** A day of a report that is in the lake, or should be. */
 export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };
 
 /**

@@ -32,7 +32,6 @@ import {
   type ReportRegistry,
 } from '../reports/definition.ts';
 
-/** Checked settings, with all defaults filled in. */
 export type Settings = z.output<ReturnType<typeof settingsSchema>>;
 
 export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;

@@ -121,13 +121,15 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
     },
     async finish() {
       await writePending();
+      const renamed = columns.filter(({ name, field }) => field !== undefined && field !== name);
+      const fields = Object.fromEntries(renamed.map(({ name, field }) => [name, field]));
       writeMetadata(bytes, {
         version: 2,
         created_by: 'brand-reports',
         schema: [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)],
         num_rows: BigInt(rowsWritten),
         row_groups: groups,
-        key_value_metadata: [{ key: FIELDS_KEY, value: JSON.stringify(fieldsOf(columns)) }],
+        key_value_metadata: [{ key: FIELDS_KEY, value: JSON.stringify(fields) }],
         metadata_length: 0,
       });
       bytes.appendUint32(MAGIC);
@@ -206,12 +208,6 @@ function compressor(): Compress {
     blockingBytes = 0;
     return zstdCompressAside(bytes, ZSTD);
   };
-}
-
-function fieldsOf(columns: readonly Column[]): Record<string, string> {
-  return Object.fromEntries(
-    columns.flatMap(({ name, field }) => (field === undefined || field === name ? [] : [[name, field]])),
-  );
 }
 
 function filledRows(groups: readonly RowGroup[]): Record<string, number> {

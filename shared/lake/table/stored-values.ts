@@ -22,7 +22,6 @@ import { countOf } from './column-facts.ts';
 const ORDERS = { bytes: 0, big_endian: 1, int32: 2, int64: 3, double: 4 };
 
 interface PlainType {
-  /** Bytes of a value. */
   width: number;
   /** @throws RangeError if the value does not belong to the type */
   write: (view: DataView, at: number, value: PhysicalValue) => void;
@@ -170,12 +169,10 @@ export class StoredValues {
     return this.#packed(this.#places.at, this.present.filled, width, 1);
   }
 
-  /** The values of all rows that are not NULL. */
   values(): Uint8Array {
     return this.#encoded(this.#filled.at, this.present.filled, this.present.rowBytes);
   }
 
-  /** A bit for each row: whether it is not NULL. */
   packedLevels(): Uint8Array {
     return this.#packed(this.#levels.at, this.#rows, 1);
   }

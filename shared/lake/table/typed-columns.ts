@@ -180,10 +180,7 @@ function rescuedColumn(rows: number, rescued: ReadonlyMap<number, Rescued[]>): C
   const codes = new Uint32Array(rows);
   const texts: (string | undefined)[] = [undefined];
   for (const [row, fields] of rescued)
-    codes[row] = texts.push(stringifyJson(Object.fromEntries(fields.sort(byField)))) - 1;
+    codes[row] =
+      texts.push(stringifyJson(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))))) - 1;
   return { codes, texts: textsOf(texts) };
-}
-
-function byField([a]: Rescued, [b]: Rescued): number {
-  return a < b ? -1 : 1;
 }
