@@ -44,41 +44,39 @@ export async function createCsvTables(
   connection: DuckDBConnection,
   tables: readonly CsvTable[],
 ): Promise<void> {
-  for (const table of tables) await createCsvTable(connection, table);
-}
-
-async function createCsvTable(connection: DuckDBConnection, { name, file }: CsvTable): Promise<void> {
-  const reserved =
-    "FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function') AND keyword_name = lower($1)";
-  const words = await connection.runAndReadAll(reserved, [name]);
-  if (words.currentRowCount > 0)
-    throw badCsv(
-      `--csv ${name}=… names a table like a word of SQL. Choose another name, for example invoice.`,
-    );
-  const contents = await contentsOf(file);
-  // DuckDB would read special characters of the path as a pattern or an address.
-  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-')).catch((error: unknown) => {
-    throw badCsv(
-      `The folder ${tmpdir()} cannot be written (${textOf(error, 'code')}). Set TMPDIR to another one.`,
-    );
-  });
-  const path = join(folder, 'rows.csv');
-  try {
-    await symlink(resolve(file), path);
-    const source = `${text(path)}, ${OPTIONS}, skip = ${contents.skip}`;
-    const { delimiter, hasHeader, columns } = await dialectOf(connection, source, contents);
-    const rows = `read_csv(${source}, delim = ${text(delimiter)}, header = ${hasHeader})`;
-    await connection.run(`CREATE TABLE "${name}" AS FROM ${rows}`);
-    const read = await connection.runAndReadAll(`SELECT count(*) FROM "${name}"`);
-    const count = counted(Number(read.getRows()[0]?.[0]), 'row');
-    const found =
-      columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : text(delimiter)}`;
-    const header = hasHeader ? 'first line is the header' : 'no header found';
-    note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
-  } catch (thrown) {
-    throw thrown instanceof BrandReportsError ? thrown : unreadable(file, thrown);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  for (const { name, file } of tables) {
+    const reserved =
+      "FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function') AND keyword_name = lower($1)";
+    const words = await connection.runAndReadAll(reserved, [name]);
+    if (words.currentRowCount > 0)
+      throw badCsv(
+        `--csv ${name}=… names a table like a word of SQL. Choose another name, for example invoice.`,
+      );
+    const contents = await contentsOf(file);
+    // DuckDB would read special characters of the path as a pattern or an address.
+    const folder = await mkdtemp(join(tmpdir(), 'brand-reports-')).catch((error: unknown) => {
+      throw badCsv(
+        `The folder ${tmpdir()} cannot be written (${textOf(error, 'code')}). Set TMPDIR to another one.`,
+      );
+    });
+    const path = join(folder, 'rows.csv');
+    try {
+      await symlink(resolve(file), path);
+      const source = `${text(path)}, ${OPTIONS}, skip = ${contents.skip}`;
+      const { delimiter, hasHeader, columns } = await dialectOf(connection, source, contents);
+      const rows = `read_csv(${source}, delim = ${text(delimiter)}, header = ${hasHeader})`;
+      await connection.run(`CREATE TABLE "${name}" AS FROM ${rows}`);
+      const read = await connection.runAndReadAll(`SELECT count(*) FROM "${name}"`);
+      const count = counted(Number(read.getRows()[0]?.[0]), 'row');
+      const found =
+        columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : text(delimiter)}`;
+      const header = hasHeader ? 'first line is the header' : 'no header found';
+      note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
+    } catch (thrown) {
+      throw thrown instanceof BrandReportsError ? thrown : unreadable(file, thrown);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 }
 

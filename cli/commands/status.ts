@@ -132,12 +132,6 @@ async function writePage(file: string, markup: string): Promise<void> {
   print(`The calendar is in ${resolve(file)}.`);
 }
 
-interface Section {
-  tables: readonly TableStatus[];
-  zone: string | undefined;
-  today: string;
-}
-
 function statusText(
   tables: readonly TableStatus[],
   { brands }: Settings,
@@ -146,26 +140,21 @@ function statusText(
 ): string {
   const sections = [...Map.groupBy(tables, ({ brand }) => brand)].map(([brand, own]) => {
     const zone = brands[brand]?.timeZone;
-    return { brand, tables: own, zone, today: dayOf(nowMs, zone ?? 'UTC') };
+    const today = dayOf(nowMs, zone ?? 'UTC');
+    const days = zone ? `days in ${zone}, today is ${today}` : 'in the lake, but not in the settings';
+    const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
+    return [
+      `${styleText('bold', brand)}  ${styleText('dim', days)}`,
+      '',
+      totals(own, today),
+      '',
+      ...own.flatMap((each) => dayLines(each, months, today)),
+      ...own.flatMap((each) => findingLines(each, months)),
+      ...own.flatMap(({ roleGaps = [] }) => roleGaps.flatMap((gap) => ['', oneLine(gapText(gap))])),
+      ...own.flatMap(failures),
+    ].join('\n');
   });
-  return sections
-    .map(({ brand, ...section }) => `${styleText('bold', brand)}  ${sectionText(section, chosen)}`)
-    .join('\n\n');
-}
-
-function sectionText(section: Section, chosen: string | undefined): string {
-  const { tables, zone, today } = section;
-  const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
-  return [
-    styleText('dim', zone ? `days in ${zone}, today is ${today}` : 'in the lake, but not in the settings'),
-    '',
-    totals(section),
-    '',
-    ...tables.flatMap((each) => dayLines(each, months, today)),
-    ...tables.flatMap((each) => findingLines(each, months)),
-    ...tables.flatMap(({ roleGaps = [] }) => roleGaps.flatMap((gap) => ['', oneLine(gapText(gap))])),
-    ...tables.flatMap(failures),
-  ].join('\n');
+  return sections.join('\n\n');
 }
 
 function dayLines({ table: name, days }: TableStatus, months: readonly string[], today: string): string[] {
@@ -176,7 +165,7 @@ function dayLines({ table: name, days }: TableStatus, months: readonly string[],
     .map(([kind, same]) => `${name}: ${CELL_KINDS[kind].name}: ${rangesText(same)}`);
 }
 
-function totals({ tables, today }: Section): string {
+function totals(tables: readonly TableStatus[], today: string): string {
   const daysOfKind = (kind: CellKind, days: readonly DayFacts[]) =>
     days.filter((day) => cellKindOf(day, today) === kind).length;
   const problems = PROBLEM_STATES.toReversed().filter((state) =>

@@ -6,7 +6,7 @@
  * - it refuses files by version number and fails on newer annotations: the footer is changed in memory to version 1
  *   without annotations, and `column-types.ts` converts the plain values;
  * - it applies `toString()` to the values of a dictionary page: they are wrapped so that `toString()` returns the value;
- * - its run-length decoder misreads dictionary indices above 255: that of hyparquet, a reader only, replaces it.
+ * - its run-length decoder misreads dictionary indices above 255: the decoder of hyparquet, which only reads, replaces it.
  */
 import { zstdDecompressSync } from 'node:zlib';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
