@@ -7,7 +7,6 @@ import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import type { LakeAccess } from '../../shared/context/context.ts';
 import { addDays, dayOf, monthOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
@@ -71,7 +70,20 @@ export function addDemo(program: CliCommand): void {
           `A sample brand service is running at ${service.url}. Syncing its reports into ${displayPath(lake)}.\n`,
         );
         const settings = parseSettings(input, reports);
-        const sync = (scope: RunScope) => syncSample(access, settings, service, scope);
+        const credentials = fixedCredentials(
+          JSON.stringify(sampleCredentials(service)),
+          'the sample service',
+        );
+        const sync = async (scope: RunScope) => {
+          const progress = showProgress();
+          const options = { ...access, settings, reports, credentials, scope, log: progress.log };
+          const run = untilStopped(undefined, (limits) =>
+            runSync({ ...options, send: sendRequest, ...limits }),
+          );
+          const outcome = await run.finally(progress.end);
+          await rewriteDatabase(lake, settings);
+          return outcome;
+        };
         const outcome = await sync({});
         print(syncText(outcome));
         process.exitCode = EXIT[outcome.status];
@@ -102,21 +114,6 @@ async function openDemoLake(url: string): Promise<Lake> {
     );
   makeLakeFolder(store.localFolder);
   return lake;
-}
-
-async function syncSample(
-  access: LakeAccess,
-  settings: Settings,
-  service: SampleService,
-  scope: RunScope,
-): Promise<SyncOutcome> {
-  const progress = showProgress();
-  const credentials = fixedCredentials(JSON.stringify(sampleCredentials(service)), 'the sample service');
-  const options = { ...access, settings, reports, credentials, scope, log: progress.log };
-  const run = untilStopped(undefined, (limits) => runSync({ ...options, send: sendRequest, ...limits }));
-  const outcome = await run.finally(progress.end);
-  await rewriteDatabase(access.lake, settings);
-  return outcome;
 }
 
 /** The service voids a day's new orders, and the day is read again. @returns the day */
