@@ -10,7 +10,6 @@ import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { counted, rangesText } from '../../shared/status/problems.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 
-/** A day of a report that is in the lake, or should be. */
 export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };
 
 /**
