@@ -221,10 +221,7 @@ function firstOf<T>(rows: number, columns: readonly Coded<T>[]): Coded<T> | unde
 }
 
 /** Of several columns, the first that has a value in a row counts, even if the value is no amount. */
-export function firstAmounts(
-  rows: number,
-  columns: readonly (ReadColumn | undefined)[],
-): CodedValues | undefined {
+function firstAmounts(rows: number, columns: readonly (ReadColumn | undefined)[]): CodedValues | undefined {
   const first = firstOf(
     rows,
     columns.filter((column) => column !== undefined),
@@ -233,11 +230,7 @@ export function firstAmounts(
 }
 
 /** A column's amounts in units of nine places, as in views. The codes are a copy. */
-export function readColumn(
-  rows: number,
-  coded: CodedColumn,
-  { column: { type }, path }: RoleColumn,
-): ReadColumn {
+function readColumn(rows: number, coded: CodedColumn, { column: { type }, path }: RoleColumn): ReadColumn {
   const codes = coded.codes.slice(0, rows);
   if (type === AMOUNT && 'units' in coded)
     return {
@@ -320,11 +313,7 @@ function amountOf(text: string): bigint | null {
   return sign === '-' ? -units : units;
 }
 
-export function textsIn(
-  coded: CodedColumn,
-  { type }: Column,
-  path: readonly string[],
-): (string | undefined)[] {
+function textsIn(coded: CodedColumn, { type }: Column, path: readonly string[]): (string | undefined)[] {
   return textsByCode(coded, type).map(([text]) =>
     path.length > 0 && text !== undefined ? textAt(text, path) : text,
   );
