@@ -5,6 +5,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { configError } from '../shared/errors.ts';
+import { EXIT_INTERRUPTED } from './exit-codes.ts';
 import { echo, note } from './output.ts';
 
 export interface Questions {
@@ -13,14 +14,8 @@ export interface Questions {
   close(): void;
 }
 
-/** The exit code that shells report for a process that Ctrl-C ended. */
-const EXIT_INTERRUPTED = 130;
-
 export function openQuestions(): Questions {
   let isVisible = false;
-  let waiting: { take(line: string): void; fail(error: Error): void } | undefined;
-  let isClosed = false;
-  const early: string[] = [];
   const output = new Writable({
     write(chunk, _encoding, done) {
       if (isVisible) echo(String(chunk));
@@ -28,21 +23,14 @@ export function openQuestions(): Questions {
     },
   });
   const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
-  terminal.on('line', (line) => {
-    if (!isVisible && waiting) echo('\n');
+  const lines = terminal[Symbol.asyncIterator]();
+  terminal.on('line', () => {
     isVisible = false;
-    if (waiting) waiting.take(line);
-    else early.push(line);
-    waiting = undefined;
   });
   terminal.on('SIGINT', () => {
     terminal.close();
     note('\nStopped. Nothing was written.');
     process.exit(EXIT_INTERRUPTED);
-  });
-  terminal.on('close', () => {
-    isClosed = true;
-    waiting?.fail(noAnswer());
   });
 
   return {
@@ -53,14 +41,13 @@ export function openQuestions(): Questions {
       isVisible = true;
       terminal.setPrompt(`${question}: `);
       terminal.prompt();
-      isVisible = shows === 'visible' && early.length === 0;
-      const first = early.shift();
-      if (first !== undefined) echo('\n');
-      if (first !== undefined) return first.trim();
-      if (isClosed) throw noAnswer();
-      const { promise, resolve, reject } = Promise.withResolvers<string>();
-      waiting = { take: resolve, fail: reject };
-      return (await promise).trim();
+      isVisible = shows === 'visible';
+      const line = await lines.next();
+      // The terminal shows only the end of a line that was typed while it was visible.
+      if (isVisible || shows === 'hidden') echo('\n');
+      isVisible = false;
+      if (line.done) throw noAnswer();
+      return line.value.trim();
     },
     close: () => terminal.close(),
   };

@@ -2,8 +2,8 @@
  * Reads CSV files into tables of texts, for `query --csv`. DuckDB reads them and finds delimiter and header. Files that are no
  * CSV in UTF-8 are refused, because DuckDB would take some of them for a CSV with strange rows.
  */
-import { createReadStream } from 'node:fs';
-import { mkdtemp, rm, stat, symlink } from 'node:fs/promises';
+import { isUtf8 } from 'node:buffer';
+import { mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -28,7 +28,7 @@ interface Contents {
 
 /** The comma is the last one, because amounts contain it: `A1;1,50` also has one comma in each line. */
 const DELIMITERS = ['\t', ';', '|', ','];
-const HEAD_BYTES = 4096;
+const HEAD_BYTES = 65_536;
 const LINE_END = /\r?\n|\r/;
 /** A quote inside a cell, as in `5" disk`, begins no text. */
 const QUOTED = /(?<=^|[\t;|,\r\n])"(?:[^"]|"")*"/g;
@@ -44,41 +44,39 @@ export async function createCsvTables(
   connection: DuckDBConnection,
   tables: readonly CsvTable[],
 ): Promise<void> {
-  for (const table of tables) await createCsvTable(connection, table);
-}
-
-async function createCsvTable(connection: DuckDBConnection, { name, file }: CsvTable): Promise<void> {
-  const reserved =
-    "FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function') AND keyword_name = lower($1)";
-  const words = await connection.runAndReadAll(reserved, [name]);
-  if (words.currentRowCount > 0)
-    throw badCsv(
-      `--csv ${name}=… names a table like a word of SQL. Choose another name, for example invoice.`,
-    );
-  const contents = await contentsOf(file);
-  // DuckDB would read special characters of the path as a pattern or an address.
-  const folder = await mkdtemp(join(tmpdir(), 'brand-reports-')).catch((error: unknown) => {
-    throw badCsv(
-      `The folder ${tmpdir()} cannot be written (${textOf(error, 'code')}). Set TMPDIR to another one.`,
-    );
-  });
-  const path = join(folder, 'rows.csv');
-  try {
-    await symlink(resolve(file), path);
-    const source = `${text(path)}, ${OPTIONS}, skip = ${contents.skip}`;
-    const { delimiter, hasHeader, columns } = await dialectOf(connection, source, contents);
-    const rows = `read_csv(${source}, delim = ${text(delimiter)}, header = ${hasHeader})`;
-    await connection.run(`CREATE TABLE "${name}" AS FROM ${rows}`);
-    const read = await connection.runAndReadAll(`SELECT count(*) FROM "${name}"`);
-    const count = counted(Number(read.getRows()[0]?.[0]), 'row');
-    const found =
-      columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : text(delimiter)}`;
-    const header = hasHeader ? 'first line is the header' : 'no header found';
-    note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
-  } catch (thrown) {
-    throw thrown instanceof BrandReportsError ? thrown : unreadable(file, thrown);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  for (const { name, file } of tables) {
+    const reserved =
+      "FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function') AND keyword_name = lower($1)";
+    const words = await connection.runAndReadAll(reserved, [name]);
+    if (words.currentRowCount > 0)
+      throw badCsv(
+        `--csv ${name}=… names a table like a word of SQL. Choose another name, for example invoice.`,
+      );
+    const contents = await contentsOf(file);
+    // DuckDB would read special characters of the path as a pattern or an address.
+    const folder = await mkdtemp(join(tmpdir(), 'brand-reports-')).catch((error: unknown) => {
+      throw badCsv(
+        `The folder ${tmpdir()} cannot be written (${textOf(error, 'code')}). Set TMPDIR to another one.`,
+      );
+    });
+    const path = join(folder, 'rows.csv');
+    try {
+      await symlink(resolve(file), path);
+      const source = `${text(path)}, ${OPTIONS}, skip = ${contents.skip}`;
+      const { delimiter, hasHeader, columns } = await dialectOf(connection, source, contents);
+      const rows = `read_csv(${source}, delim = ${text(delimiter)}, header = ${hasHeader})`;
+      await connection.run(`CREATE TABLE "${name}" AS FROM ${rows}`);
+      const read = await connection.runAndReadAll(`SELECT count(*) FROM "${name}"`);
+      const count = counted(Number(read.getRows()[0]?.[0]), 'row');
+      const found =
+        columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : text(delimiter)}`;
+      const header = hasHeader ? 'first line is the header' : 'no header found';
+      note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
+    } catch (thrown) {
+      throw thrown instanceof BrandReportsError ? thrown : unreadable(file, thrown);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 }
 
@@ -110,7 +108,6 @@ async function sniffed(connection: DuckDBConnection, source: string, more: strin
   };
 }
 
-/** Reads the whole file. @throws BrandReportsError `config` if it is not text in UTF-8 */
 async function contentsOf(file: string): Promise<Contents> {
   const cannotBeRead = (error: unknown) =>
     badCsv(`${file} cannot be read (${textOf(error, 'code')}). Name another file with --csv.`);
@@ -120,37 +117,28 @@ async function contentsOf(file: string): Promise<Contents> {
   if (!found) throw badCsv(`${file} does not exist. Name a CSV file: --csv NAME=FILE`);
   if (!found.isFile())
     throw badCsv(`${file} is ${found.isDirectory() ? 'a folder' : 'not a file'}. Name a CSV file.`);
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let head = '';
-  let isBlank = true;
-  const seen = new Set<string>();
-  try {
-    for await (const chunk of createReadStream(file)) {
-      const bytes = Buffer.from(chunk);
-      if (head === '') refuseOthers(file, bytes.subarray(0, HEAD_BYTES));
-      if (bytes.includes(0))
-        throw badCsv(`${file} contains the character NUL, so it is not text. Export it again as CSV.`);
-      const decoded = decoder.decode(bytes, { stream: true });
-      head += head.length < HEAD_BYTES ? decoded : '';
-      isBlank &&= decoded.trim() === '';
-      for (const delimiter of DELIMITERS) if (decoded.includes(delimiter)) seen.add(delimiter);
-    }
-    decoder.decode();
-  } catch (thrown) {
-    if (thrown instanceof BrandReportsError) throw thrown;
-    if (!(thrown instanceof TypeError)) throw cannotBeRead(thrown);
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw cannotBeRead(error);
+  });
+  const first = bytes.toString('latin1', 0, HEAD_BYTES);
+  const other = OTHERS.find(([, isKind]) => isKind(first));
+  if (other) throw badCsv(`${file} is ${other[0]}, not CSV in UTF-8. ${other[2](file)}`);
+  if (bytes.includes(0))
+    throw badCsv(`${file} contains the character NUL, so it is not text. Export it again as CSV.`);
+  if (!isUtf8(bytes))
     throw badCsv(
       `${file} is not UTF-8. It is probably Windows-1252 or Latin-1, as spreadsheets write CSV. ${converted('WINDOWS-1252', file)}`,
     );
-  }
-  if (isBlank) throw badCsv(`${file} is empty. Name a CSV file with at least a header.`);
+  const head = bytes.toString('utf8', 0, HEAD_BYTES).replace(/^\ufeff/, '');
+  if (head.trim() === '' && bytes.toString().trim() === '')
+    throw badCsv(`${file} is empty. Name a CSV file with at least a header.`);
   const skip = head.split(LINE_END).findIndex((line) => !/^ *$/.test(line));
-  const first = head.replaceAll(QUOTED, '').split(LINE_END)[skip] ?? '';
-  if (/^sep=/i.test(first))
+  const heading = head.replaceAll(QUOTED, '').split(LINE_END)[skip] ?? '';
+  if (/^sep=/i.test(heading))
     throw badCsv(
-      `The first line of ${file}, "${first}", is for a spreadsheet program. Remove it: tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
+      `The first line of ${file}, "${heading}", is for a spreadsheet program. Remove it: tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
     );
-  return { skip, heading: first, delimiters: DELIMITERS.filter((delimiter) => seen.has(delimiter)) };
+  return { skip, heading, delimiters: DELIMITERS.filter((delimiter) => bytes.includes(delimiter)) };
 }
 
 function converted(encoding: string, file: string): string {
@@ -163,11 +151,12 @@ const begins =
   (...starts: readonly string[]) =>
   (head: string) =>
     starts.some((start) => head.startsWith(start));
+const zerosIn = (head: string) =>
+  Array.from(head.slice(0, 4), (byte) => (byte === '\0' ? '0' : 'x')).join('');
 const ZIP = 'PK\x03\x04';
 const IN_WORKBOOKS = /xl\/|\[Content_Types\]\.xml|opendocument\.spreadsheet/;
 const save = () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"';
 
-/** Other kinds of files, by their first bytes as Latin-1, and the next step. */
 const OTHERS: readonly Kind[] = [
   ['a workbook', (head) => begins(ZIP)(head) && IN_WORKBOOKS.test(head), save],
   ['a workbook', begins('\xd0\xcf\x11\xe0'), save],
@@ -182,25 +171,11 @@ const OTHERS: readonly Kind[] = [
   ['a PDF', begins('%PDF'), () => 'Ask the sender for a CSV file'],
   ['UTF-32', begins('\xff\xfe\0\0', '\0\0\xfe\xff'), (file) => converted('UTF-32', file)],
   ['UTF-16', begins('\xff\xfe', '\xfe\xff'), (file) => converted('UTF-16', file)],
-  [
-    'UTF-16',
-    ([a, b, c, d]) => a !== '\0' && b === '\0' && c !== '\0' && d === '\0',
-    (file) => converted('UTF-16LE', file),
-  ],
-  [
-    'UTF-16',
-    ([a, b, c, d]) => a === '\0' && b !== '\0' && c === '\0' && d !== '\0',
-    (file) => converted('UTF-16BE', file),
-  ],
+  ['UTF-16', (head) => zerosIn(head) === 'x0x0', (file) => converted('UTF-16LE', file)],
+  ['UTF-16', (head) => zerosIn(head) === '0x0x', (file) => converted('UTF-16BE', file)],
   ['JSON', (head) => /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]"\d-])/.test(head), () => 'Export it as CSV'],
   ['HTML or XML', (head) => /^(\xef\xbb\xbf)?\s*<[!?a-z]/i.test(head), save],
 ];
-
-function refuseOthers(file: string, head: Buffer): void {
-  const bytes = head.toString('latin1');
-  const other = OTHERS.find(([, isKind]) => isKind(bytes));
-  if (other) throw badCsv(`${file} is ${other[0]}, not CSV in UTF-8. ${other[2](file)}`);
-}
 
 /** DuckDB's message also has the path of the link, and advice that is for its own users. */
 function unreadable(file: string, thrown: unknown): BrandReportsError {

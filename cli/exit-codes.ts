@@ -1,7 +1,9 @@
 import type { Status } from '../shared/outcome.ts';
 
-/** The exit codes of the process, as `brand-reports --help` lists them. */
 export const EXIT = { complete: 0, failed: 1, usage: 2, incomplete: 3, busy: 4 } as const satisfies Record<
   Status | 'usage',
   number
 >;
+
+/** The exit code that shells report for a process that Ctrl-C ended. */
+export const EXIT_INTERRUPTED = 130;

@@ -1,11 +1,11 @@
 import type { Deadline } from '../shared/context/time-budget.ts';
+import { EXIT_INTERRUPTED } from './exit-codes.ts';
 import { note } from './output.ts';
 
 /** The terminal and a wrapper such as npx may each deliver the same Ctrl-C: signals within this time count as one. */
 const DUPLICATE_SIGNAL_MS = 500;
 /** How long requests in flight may still take after a signal before they are aborted. */
 const REQUEST_GRACE_MS = 5_000;
-const EXIT_INTERRUPTED = 130;
 
 /**
  * Runs until everything is done. After `maxSeconds`, or at the first SIGINT or SIGTERM, the run starts no further work, keeps

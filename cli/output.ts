@@ -54,7 +54,6 @@ export function echo(typed: string): void {
   process.stderr.write(typed);
 }
 
-/** Prints the one JSON document of `--json`; a RawNumber keeps its digits. */
 export function printJson(document: unknown): void {
   print(JSON.stringify(document));
 }
@@ -69,7 +68,6 @@ export function instantText(at: string): string {
   return `${at.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A count with its noun: `1 day`, `2 days`. */
 export function counted(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -10,7 +10,6 @@ export function rememberFlags(command: Command): void {
   given = Object.fromEntries(named.map((flag) => [flag, String(command.getOptionValue(flag))]));
 }
 
-/** Whether this invocation has the flag; its default does not count. */
 export function isGiven(flag: keyof GivenFlags): boolean {
   return given[flag] !== undefined;
 }

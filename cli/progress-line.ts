@@ -19,38 +19,30 @@ export interface ProgressDisplay {
 }
 
 export function showProgress(): ProgressDisplay {
-  return process.stderr.isTTY ? redrawnLine() : plainLines();
-}
-
-function plainLines(): ProgressDisplay {
   let progress = startOfRun(Date.now());
-  const log: Log = (event) => {
-    progress = afterEvent(progress, event, Date.now());
-    const line = lineOf(event);
-    const left = event.event === 'day_ended' ? leftText(progress, Date.now()) : '';
-    if (line !== undefined) note(withRunnableCommands(line) + left);
-  };
-  return { log, end() {} };
-}
-
-function redrawnLine(): ProgressDisplay {
-  let progress = startOfRun(Date.now());
+  if (!process.stderr.isTTY)
+    return {
+      log(event) {
+        progress = afterEvent(progress, event, Date.now());
+        const line = lineOf(event);
+        const left = event.event === 'day_ended' ? leftText(progress, Date.now()) : '';
+        if (line !== undefined) note(withRunnableCommands(line) + left);
+      },
+      end() {},
+    };
   let drawnMs = 0;
-
   const draw = () => {
     drawnMs = Date.now();
     showLine(progressText(progress, drawnMs));
   };
   const timer = setInterval(draw, REDRAW_EVERY_MS).unref();
-
-  const log: Log = (event) => {
-    progress = afterEvent(progress, event, Date.now());
-    const errorLine = errorLineOf(event);
-    if (errorLine !== undefined) note(withRunnableCommands(errorLine));
-    if (errorLine !== undefined || Date.now() - drawnMs >= MIN_REDRAW_MS) draw();
-  };
   return {
-    log,
+    log(event) {
+      progress = afterEvent(progress, event, Date.now());
+      const errorLine = errorLineOf(event);
+      if (errorLine !== undefined) note(withRunnableCommands(errorLine));
+      if (errorLine !== undefined || Date.now() - drawnMs >= MIN_REDRAW_MS) draw();
+    },
     end() {
       clearInterval(timer);
       showLine('');

@@ -16,18 +16,16 @@ import { TEXTS } from './query-formats.ts';
 import { asSqlError, cell, prepared, query } from './query-result.ts';
 import { literal } from './sql-files.ts';
 
-const FORMATS = {
-  '.csv': 'csv',
-  '.json': 'json',
-  '.parquet': 'parquet',
-} as const;
-type FileFormat = (typeof FORMATS)[keyof typeof FORMATS];
+const FORMATS = ['csv', 'json', 'parquet'] as const;
+type FileFormat = (typeof FORMATS)[number];
 
 /** @throws BrandReportsError `config` if the ending is unknown, or belongs to another format than `wanted` */
 export function fileFormat(file: string, wanted: string | undefined): FileFormat {
-  const found = Object.entries(FORMATS).find(([ending]) => extname(file).toLowerCase() === ending)?.[1];
+  const found = FORMATS.find((format) => extname(file).toLowerCase() === `.${format}`);
   if (found === undefined)
-    throw badOutput(`${file} has no known ending. Allowed: ${Object.keys(FORMATS).join(', ')}.`);
+    throw badOutput(
+      `${file} has no known ending. Allowed: ${FORMATS.map((format) => `.${format}`).join(', ')}.`,
+    );
   if (wanted === undefined || wanted === found) return found;
   throw badOutput(
     `The ending of ${file} means ${found}, but ${wanted} is requested as well. Leave --format and --json out.`,

@@ -1,7 +1,6 @@
 import type { Json } from '@duckdb/node-api';
 import { type QueryResult, cell, jsonText, tableText } from './query-result.ts';
 
-/** The values of `--format`. */
 export const TEXTS = {
   table: tableText,
   csv: csvText,

@@ -66,7 +66,6 @@ export function asSqlError(thrown: unknown): never {
   throw configError('sql', message);
 }
 
-/** The rows as one JSON array of objects: numbers stay numbers, with all their digits. */
 export async function* jsonText(result: QueryResult): AsyncGenerator<string> {
   yield '[';
   let separator = '';
@@ -135,26 +134,8 @@ function layoutOf({ names, types }: QueryResult, rows: readonly Json[][]) {
   return { head, line: (row: readonly Json[]) => line(cellsOf(row)) };
 }
 
-const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
-  DuckDBTypeId.INTEGER,
-  DuckDBTypeId.BIGINT,
-  DuckDBTypeId.HUGEINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.UHUGEINT,
-  DuckDBTypeId.BIGNUM,
-  DuckDBTypeId.DECIMAL,
-]);
-
-export function isNumeric(type: DuckDBType | undefined): boolean {
-  return (
-    type !== undefined &&
-    (NUMERIC.has(type.typeId) || [DuckDBTypeId.FLOAT, DuckDBTypeId.DOUBLE].includes(type.typeId))
-  );
+function isNumeric(type: DuckDBType | undefined): boolean {
+  return /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|FLOAT|DOUBLE|DECIMAL\(.*\))$/.test(String(type));
 }
 
 /** @param scale the decimal places that the column shows at least; missing: the value unchanged */

@@ -7,11 +7,10 @@ import {
   readCredentialsFile,
 } from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { newId } from '../shared/adapters/new-id.ts';
+import { newId, systemClock } from '../shared/adapters/system-clock.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
 import { mayChange } from '../shared/adapters/others-may.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
-import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
@@ -36,11 +35,7 @@ export interface RunFlags extends SharedFlags {
   adoptSettings?: boolean;
 }
 
-/**
- * Makes the options of a run from the flags. Errors in flags, settings and local credentials end the command before the run
- * starts.
- * @throws BrandReportsError `config`
- */
+/** @throws BrandReportsError `config` for errors in flags, settings and local credentials, before the run starts */
 export async function createRunOptions(
   flags: RunFlags,
   wanted: readonly string[],
@@ -57,11 +52,11 @@ export async function createRunOptions(
   return { ...options, credentials, send: sendRequest };
 }
 
-/** Makes the options of a plan from the flags. @throws BrandReportsError `config` for errors in flags and settings */
 export async function createPlanOptions(
   flags: RunFlags,
   wanted: readonly string[],
   log: Log,
+  open: typeof openLake = openLake,
 ): Promise<PlanOptions> {
   const settings = await readSettings(flags);
   const names = [...new Set(wanted.map((name) => reportNamed(name).name))];
@@ -74,7 +69,7 @@ export async function createPlanOptions(
       '--accept-fewer replaces rows that can no longer change, so it needs the days: add --from and --to.',
     );
   return {
-    ...(await lakeAccess(flags, log, openLake)),
+    ...(await lakeAccess(flags, log, open)),
     settings,
     reports,
     adoption: { by: 'command_line', isAsked: flags.adoptSettings },
@@ -99,18 +94,14 @@ export async function lakeAccess(
   open = openExistingLake,
 ): Promise<LakeAccess> {
   const opened = await open(lake, { database });
-  noteSharing(opened);
+  const { localFolder } = opened.store;
+  const { who, why, nextStep } = (localFolder === undefined ? undefined : mayChange(localFolder)) ?? {};
+  // A write refuses a lake that every user may change (`makeLakeFolder`).
+  if (who !== undefined && who !== 'others')
+    note(
+      `warning: ${who} may change the lake ${localFolder}, because ${why}. Unless you share it, ${nextStep}`,
+    );
   return { lake: opened, clock: systemClock(now), log, random: Math.random, newId };
-}
-
-/** Names users who may change a local lake. A write refuses a lake that every user may change (`makeLakeFolder`). */
-function noteSharing({ store: { localFolder } }: Lake): void {
-  const intruders = localFolder === undefined ? undefined : mayChange(localFolder);
-  if (!intruders || intruders.who === 'others') return;
-  const { who, why, nextStep } = intruders;
-  note(
-    `warning: ${who} may change the lake ${localFolder}, because ${why}. Unless you share it, ${nextStep}`,
-  );
 }
 
 /** The lake of a command that needs no settings, for SQL. @throws like `readSettingsIfAny` and `openExistingLake` */
@@ -186,13 +177,9 @@ export function checkRange(
       .map(([, { timeZone }]) => dayOf(now.getTime(), timeZone))
       .sort()
       .at(-1) ?? '';
-  for (const [flag, day] of [
-    ['--from', from],
-    ['--to', to],
-  ] as const) {
+  for (const [flag, day] of Object.entries({ '--from': from, '--to': to }))
     if (day !== undefined && day > today)
       throw configError('day_to_come', `${flag} ${day} is in the future. Allowed: up to ${today}.`);
-  }
 }
 
 export function checkOrder(from: string | undefined, to: string | undefined): void {
@@ -212,7 +199,7 @@ export async function credentialSource(
   const variables = credentialsInVariables(process.env, Object.keys(settings.brands));
   if (given === undefined && inline) return local(fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS'));
   if (given === undefined && variables) return local(fixedCredentials(variables, SEPARATE_VARIABLES));
-  if (given === 'aws' || isInS3(lake)) {
+  if (given === 'aws' || lake.startsWith('s3://')) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
     return { isLocal: false, credentials: secretsOf(settings, { needsBaseUrl: false }) };
   }
@@ -227,7 +214,3 @@ export async function credentialSource(
 }
 
 const SEPARATE_VARIABLES = 'the environment variables BRAND_REPORTS_<BRAND>_BID, …_TOKEN and …_SECRET';
-
-function isInS3(lake: string): boolean {
-  return lake.startsWith('s3://');
-}

@@ -70,7 +70,6 @@ export function leftText({ startedMs, dueDays, endedDays }: RunProgress, nowMs: 
   return `, ${count(left)} left, about ${durationText(((nowMs - startedMs) / endedDays) * left)}`;
 }
 
-/** `40 s`, `12 min`, `3.5 h` */
 export function durationText(ms: number): string {
   if (ms < 90_000) return `${Math.max(1, Math.round(ms / 1000))} s`;
   return ms < 90 * 60_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
@@ -79,7 +78,8 @@ export function durationText(ms: number): string {
 /** The line for an event without a terminal: ended days, retries and problems. @returns `undefined` for other events */
 export function lineOf(event: LogEvent): string | undefined {
   const text = textOf(event);
-  return text === undefined ? undefined : oneLine(text);
+  const stack = 'stack' in event && event.stack !== undefined ? `\n${event.stack}` : '';
+  return text === undefined ? undefined : oneLine(`${subjectOf(event)} ${text}${stack}`.trim());
 }
 
 function textOf(event: LogEvent): string | undefined {
@@ -87,54 +87,45 @@ function textOf(event: LogEvent): string | undefined {
     case 'day_ended': {
       const { outcome, rows } = event;
       if (outcome === 'failed') return undefined; // The event `day_failed` has already shown the reason.
-      const size = outcome === 'published' || outcome === 'unchanged' ? `, ${counted(rows, 'row')}` : '';
-      return `${subjectOf(event)} ${outcome}${size}`;
+      return outcome === 'published' || outcome === 'unchanged'
+        ? `${outcome}, ${counted(rows, 'row')}`
+        : outcome;
     }
     case 'day_rebuilt':
-      return `${subjectOf(event)} rebuilt: ${event.outcome}, ${counted(event.rows, 'row')}`;
+      return `rebuilt: ${event.outcome}, ${counted(event.rows, 'row')}`;
     case 'day_changed':
-      return `${subjectOf(event)} changed: ${changedCounts(event)}`;
+      return `changed: ${changedCounts(event)}`;
     case 'request_retried':
-      return `${event.brand} ${reasonOf(event)}, retrying in ${seconds(event.waitMs)}`;
+      return `${reasonOf(event)}, retrying in ${seconds(event.waitMs)}`;
     case 'day_restarted':
-      return `${subjectOf(event)}: restarted from its first page`;
+      return 'restarted from its first page';
     case 'attempt_dropped':
-      return `${subjectOf(event)}: read from its first page, because its progress document is damaged`;
+      return 'read from its first page, because its progress document is damaged';
     case 'credentials_not_reread':
-      return `${subjectOf(event)}: the rejected credentials could not be read again`;
+      return 'the rejected credentials could not be read again';
     case 'rate_shared':
-      return `${subjectOf(event)}: ${counted(event.runs, 'run')} share the rate, ${Number(event.requestsPerSecond.toFixed(2))} requests/s of it for this run`;
+      return `${counted(event.runs, 'run')} share the rate, ${Number(event.requestsPerSecond.toFixed(2))} requests/s of it for this run`;
     case 'report_failed':
-    case 'day_failed': {
-      const { stack } = event;
-      return problemLine(event, 'failed') + (stack === undefined ? '' : `\n${stack}`);
-    }
-    case 'lookups_refused':
-      return problemLine(event, `${counted(event.lookups, 'lookup')} refused`);
+    case 'day_failed':
+      return `failed: ${event.message}`;
     case 'day_finding':
-      return problemLine(event, event.check);
+      return `${event.check}: ${event.message}`;
     case 'check_not_made':
-      return problemLine(event, `${event.check} not checked`);
-    case 'publication_failed':
-      return problemLine(event, 'not published');
+      return `${event.check} not checked: ${event.message}`;
     case 'view_failed':
-      return problemLine(event, `view ${event.view} not created`);
+      return `view ${event.view} not created: ${event.message}`;
     // The next write hits the same failure and reports it.
     case 'lease_not_renewed':
     case 'watch_ended':
       return undefined;
     default:
-      return 'message' in event ? problemLine(event, event.event.replaceAll('_', ' ')) : undefined;
+      return 'message' in event ? `${event.event.replaceAll('_', ' ')}: ${event.message}` : undefined;
   }
 }
 
 /** The line above the progress line for an event on a terminal: errors have one, and what changes all numbers. */
 export function errorLineOf(event: LogEvent): string | undefined {
   return levelOf(event) === 'error' || event.event === 'meaning_changed' ? lineOf(event) : undefined;
-}
-
-function problemLine(event: LogEvent & { message: string }, what: string): string {
-  return `${subjectOf(event)} ${what}: ${event.message}`.trim();
 }
 
 function subjectOf(event: LogEvent): string {

@@ -5,11 +5,10 @@
 import { hash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { statInLake } from '../shared/adapters/local/lake-folder.ts';
-import { newId } from '../shared/adapters/new-id.ts';
+import { newId } from '../shared/adapters/system-clock.ts';
 import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
 import { DAY_MS } from '../shared/days.ts';
@@ -75,19 +74,10 @@ function openCache(): string {
 
 /** The XDG specification requires that relative paths are ignored. */
 function userCache(): string {
-  const { XDG_CACHE_HOME: chosen = '', HOME: home = homeFolder() } = process.env;
+  const { XDG_CACHE_HOME: chosen = '', HOME: home = '' } = process.env;
   if (isAbsolute(chosen)) return chosen;
   if (isAbsolute(home)) return join(home, '.cache');
   throw noCache('This user has no home folder for copies of the lake');
-}
-
-/** Node throws if the user id is not in the system's list of users, as in some containers. */
-function homeFolder(): string {
-  try {
-    return homedir();
-  } catch {
-    return '';
-  }
 }
 
 function noCache(why: string) {

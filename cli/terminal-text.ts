@@ -39,10 +39,7 @@ export function printable(text: string): string {
   return text.split('\n').map(oneLine).join('\n').replaceAll(OWN_ESCAPE, '\x1b');
 }
 
-/** The text, shortened to at most `columns` columns; `…` marks where it was cut. */
 export function truncate(text: string, columns: number): string {
-  // A UTF-16 unit takes at most two columns.
-  if (text.length * 2 <= columns) return text;
   // Measuring a whole text of 1 MB takes a second.
   const start = text.slice(0, Math.max(0, columns) * MAX_UNITS_PER_COLUMN);
   if (start.length === text.length && displayWidth(text) <= columns) return text;

@@ -13,7 +13,6 @@ const MAX_PADDED_WIDTH = 200;
 /** Values by the names of their columns. Numbers have thousands separators, and are at the right of their column. */
 export type TableRow = Readonly<Record<string, string | number>>;
 
-/** An aligned table, whose cells are whole. @param rows have the same columns */
 export function table(rows: readonly TableRow[]): string {
   const columns = Object.keys(rows[0] ?? {}).map((name): TableColumn => {
     const isNumber = rows.some((row) => typeof row[name] === 'number');
@@ -35,7 +34,11 @@ export function tableLayout(columns: readonly TableColumn[], rows: readonly (rea
       widths[index] = Math.max(width, paddedWidth(oneLine(row[index] ?? '')));
   const line = (row: readonly string[]) =>
     columns
-      .map(({ align }, index) => pad(oneLine(row[index] ?? ''), widths[index] ?? 0, align))
+      .map(({ align }, index) => {
+        const text = oneLine(row[index] ?? '');
+        const space = ' '.repeat(Math.max(0, (widths[index] ?? 0) - paddedWidth(text)));
+        return align === 'right' ? space + text : text + space;
+      })
       .join(GAP)
       .trimEnd();
   const rule = widths.map((width) => '─'.repeat(width)).join(GAP);
@@ -46,9 +49,4 @@ export function tableLayout(columns: readonly TableColumn[], rows: readonly (rea
 function paddedWidth(text: string): number {
   if (text.length > MAX_PADDED_WIDTH * MAX_UNITS_PER_COLUMN) return MAX_PADDED_WIDTH;
   return Math.min(displayWidth(text), MAX_PADDED_WIDTH);
-}
-
-function pad(text: string, width: number, align: TableColumn['align']): string {
-  const space = ' '.repeat(Math.max(0, width - paddedWidth(text)));
-  return align === 'right' ? space + text : text + space;
 }

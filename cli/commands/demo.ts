@@ -7,7 +7,6 @@ import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import type { LakeAccess } from '../../shared/context/context.ts';
 import { addDays, dayOf, monthOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
@@ -71,13 +70,29 @@ export function addDemo(program: CliCommand): void {
           `A sample brand service is running at ${service.url}. Syncing its reports into ${displayPath(lake)}.\n`,
         );
         const settings = parseSettings(input, reports);
-        const sync = (scope: RunScope) => syncSample(access, settings, service, scope);
+        const credentials = fixedCredentials(
+          JSON.stringify(sampleCredentials(service)),
+          'the sample service',
+        );
+        const sync = async (scope: RunScope) => {
+          const progress = showProgress();
+          const options = { ...access, settings, reports, credentials, scope, log: progress.log };
+          const run = untilStopped(undefined, (limits) =>
+            runSync({ ...options, send: sendRequest, ...limits }),
+          );
+          const outcome = await run.finally(progress.end);
+          await rewriteDatabase(lake, settings);
+          return outcome;
+        };
         const outcome = await sync({});
         print(syncText(outcome));
         process.exitCode = EXIT[outcome.status];
         await showQueries(lake, settings, QUERIES);
         const day = await restateDay(service, sync);
-        await showQueries(lake, settings, [changesOf(day)]);
+        const title = `The service voided orders of ${day}, and the day was read again: what changed`;
+        const sql = `SELECT changed_at, key, column_name, old_value, new_value FROM changes
+WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${day}' AND what = 'altered' LIMIT 5`;
+        await showQueries(lake, settings, [[title, sql]]);
         print(nextSteps(lake, flags.lake, monthOf(day)));
       } finally {
         await service.close();
@@ -101,21 +116,6 @@ async function openDemoLake(url: string): Promise<Lake> {
   return lake;
 }
 
-async function syncSample(
-  access: LakeAccess,
-  settings: Settings,
-  service: SampleService,
-  scope: RunScope,
-): Promise<SyncOutcome> {
-  const progress = showProgress();
-  const credentials = fixedCredentials(JSON.stringify(sampleCredentials(service)), 'the sample service');
-  const options = { ...access, settings, reports, credentials, scope, log: progress.log };
-  const run = untilStopped(undefined, (limits) => runSync({ ...options, send: sendRequest, ...limits }));
-  const outcome = await run.finally(progress.end);
-  await rewriteDatabase(access.lake, settings);
-  return outcome;
-}
-
 /** The service voids a day's new orders, and the day is read again. @returns the day */
 async function restateDay(
   service: SampleService,
@@ -132,14 +132,6 @@ async function restateDay(
     );
   await sync({ brands: ['acme'], reports: [orders.name], from: day, to: day });
   return day;
-}
-
-function changesOf(day: string): readonly [title: string, sql: string] {
-  return [
-    `The service voided orders of ${day}, and the day was read again: what changed`,
-    `SELECT changed_at, key, column_name, old_value, new_value FROM changes
-WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${day}' AND what = 'altered' LIMIT 5`,
-  ];
 }
 
 async function showQueries(
@@ -169,7 +161,6 @@ Try next:
   ${printedCommand('verify', [], withSettings)}`;
 }
 
-/** Relative to the current folder if the lake is inside it. */
 function displayPath({ store }: Lake): string {
   const path = relative('.', store.url);
   return path.startsWith('..') ? store.url : path;

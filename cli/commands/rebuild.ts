@@ -1,25 +1,16 @@
-import type { Log } from '../../shared/log-events.ts';
 import {
-  type RebuildOptions,
   type RebuildOutcome,
   type RebuiltReport,
   rebuildDays,
 } from '../../shared/operations/rebuild-days.ts';
-import { reports } from '../../shared/reports/index.ts';
+import { rangesText } from '../../shared/status/problems.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, day, seconds } from '../options.ts';
 import { print, printJson } from '../output.ts';
 import { showProgress } from '../progress-line.ts';
-import {
-  type RunFlags,
-  brandNamed,
-  checkRange,
-  lakeAccess,
-  readSettings,
-  reportNamed,
-} from '../run-options.ts';
+import { type RunFlags, createPlanOptions, openExistingLake } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 import { COLOURS, countOf } from './sync.ts';
@@ -44,33 +35,19 @@ export function addRebuild(program: CliCommand): void {
     .example('rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (report: string, flags: RebuildFlags) => {
       const progress = showProgress();
-      const options = await rebuildOptions(report, flags, progress.log);
+      const { from, to } = flags;
+      const options = await createPlanOptions(flags, [report], progress.log, openExistingLake);
+      const scope = { ...options.scope, from, to };
       // A signal ends the command after the current day.
-      const run = untilStopped(flags.maxSeconds, ({ deadline }) => rebuildDays({ ...options, deadline }));
+      const run = untilStopped(flags.maxSeconds, ({ deadline }) =>
+        rebuildDays({ ...options, scope, deadline }),
+      );
       const outcome = await run.finally(progress.end);
       await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
       else print(rebuildText(outcome));
       process.exitCode = EXIT[outcome.status];
     });
-}
-
-async function rebuildOptions(report: string, flags: RebuildFlags, log: Log): Promise<RebuildOptions> {
-  const settings = await readSettings(flags);
-  const { brand, from, to } = flags;
-  checkRange(flags, settings);
-  return {
-    settings,
-    reports,
-    adoption: { by: 'command_line', isAsked: flags.adoptSettings },
-    scope: {
-      reports: [reportNamed(report).name],
-      ...(brand !== undefined && { brands: [brandNamed(brand, settings)] }),
-      from,
-      to,
-    },
-    ...(await lakeAccess(flags, log)),
-  };
 }
 
 function rebuildText({ status, reports }: RebuildOutcome): string {
@@ -88,8 +65,6 @@ function rebuildText({ status, reports }: RebuildOutcome): string {
   ].join('\n');
 }
 
-const MAX_NAMED_DAYS = 10;
-
 function problems({ brand, report, days, error }: RebuiltReport): string[] {
   const reasons = Map.groupBy(
     days.filter(({ message }) => message !== undefined),
@@ -99,16 +74,11 @@ function problems({ brand, report, days, error }: RebuiltReport): string[] {
     '',
     `${styleText('red', `${brand} ${report} ${first?.dt}`)} (${first?.reason})`,
     oneLine(withRunnableCommands(`${first?.message}`)),
-    ...(others.length > 0 ? [`The same applies to ${named(others.map(({ dt }) => dt))}.`] : []),
+    ...(others.length > 0 ? [`The same applies to ${rangesText(others)}.`] : []),
   ]);
   return error
     ? [...ofDays, '', styleText('red', `${brand} ${report}`), oneLine(withRunnableCommands(error.message))]
     : ofDays;
-}
-
-function named(days: readonly string[]): string {
-  const more = days.length - MAX_NAMED_DAYS;
-  return [...days.slice(0, MAX_NAMED_DAYS), ...(more > 0 ? [`${more} more days (--json)`] : [])].join(', ');
 }
 
 function nextStep(reports: readonly RebuiltReport[]): string | undefined {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import type { GivenFlags } from '../../shared/command-line.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
-import { writeNew } from '../new-file.ts';
+import { refuseFullPlace, writeNew } from '../new-file.ts';
 import { type CliCommand, port } from '../options.ts';
 import { print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
@@ -48,12 +48,8 @@ async function writeFiles(service: SampleService, folder: string): Promise<Given
   const settings = join(folder, 'settings.json');
   const credentials = join(folder, 'credentials.json');
   await mkdir(folder, { recursive: true });
+  await refuseFullPlace(settings);
   await writeNew(credentials, `${JSON.stringify(sampleCredentials(service), null, 2)}\n`);
-  await writeNew(settings, `${JSON.stringify(sampleSettings(service), null, 2)}\n`).catch(
-    async (thrown: unknown) => {
-      await rm(credentials);
-      throw thrown;
-    },
-  );
+  await writeNew(settings, `${JSON.stringify(sampleSettings(service), null, 2)}\n`);
   return { settings, credentials };
 }

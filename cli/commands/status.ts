@@ -2,26 +2,20 @@ import { lstat, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { type MonthSpan, addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
+import { addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import { dayId, readCloses } from '../../shared/lake/documents/close.ts';
 import { amountText } from '../../shared/exact-number.ts';
-import {
-  type SettingsNote,
-  hashOfSettings,
-  settingsInUse,
-  usedSettings,
-} from '../../shared/lake/documents/brand-settings.ts';
+import { hashOfSettings, settingsInUse, usedSettings } from '../../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
-import { whenToSet } from '../../shared/lake/documents/role-gaps.ts';
+import { gapText } from '../../shared/lake/documents/role-gaps.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { CELL_KINDS, type CellKind, cellKindOf } from '../../shared/status/cell-kinds.ts';
-import { rangesText } from '../../shared/status/problems.ts';
-import { counted } from '../../shared/watcher/index.ts';
+import { counted, rangesText } from '../../shared/status/problems.ts';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
@@ -73,7 +67,9 @@ export function addStatus(program: CliCommand): void {
       if (flags.brand !== undefined) brandNamed(flags.brand, settings);
       const { store } = await openExistingLake(flags.lake);
       const now = flags.now ?? new Date();
-      const span = flags.html === undefined ? {} : pageSpan(flags.month, now);
+      const { month: of } = flags;
+      const pageSpan = of === undefined ? lastMonths(MAX_MONTHS, now.getTime()) : { from: of, to: of };
+      const span = flags.html === undefined ? {} : pageSpan;
       const ledgers = await readLedgers(store, reports, span, Date.now());
       const { notes } = settingsInUse(ledgers, settings, flags.settings);
       for (const { text } of notes) note(oneLine(`note: ${withRunnableCommands(text)}`));
@@ -82,9 +78,11 @@ export function addStatus(program: CliCommand): void {
       for (const line of moved) note(oneLine(`note: ${line}`));
       const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
-      if (flags.html !== undefined)
-        await writePage(flags.html, await page(tables, settings, notes, now, store, span, flags));
-      else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
+      if (flags.html !== undefined) {
+        const closes = await readCloses(store, flags.brand, ({ message }) => note(oneLine(message)), span);
+        const context = { settings, notes, nowMs: now.getTime(), closes, controls: commandControls(flags) };
+        await writePage(flags.html, calendarPage(tables, store.url, context).markup);
+      } else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
       else print(statusText(tables, settings, now.getTime(), flags.month));
       const failing = tables.flatMap((each) => {
         const zone = settings.brands[each.brand]?.timeZone ?? 'UTC';
@@ -166,26 +164,6 @@ function failingDays(
   return includesDamage && damaged.length > 0 ? [`${brand} ${name} is damaged`] : [];
 }
 
-/** The most months that a page shows, so that it opens quickly. */
-function pageSpan(month: string | undefined, now: Date): MonthSpan {
-  if (month !== undefined) return { from: month, to: month };
-  return lastMonths(MAX_MONTHS, now.getTime());
-}
-
-async function page(
-  tables: readonly TableStatus[],
-  settings: Settings,
-  notes: readonly SettingsNote[],
-  now: Date,
-  store: ObjectStore,
-  span: MonthSpan,
-  flags: StatusFlags,
-): Promise<string> {
-  const controls = commandControls(flags);
-  const closes = await readCloses(store, flags.brand, ({ message }) => note(oneLine(message)), span);
-  return calendarPage(tables, store.url, { settings, notes, nowMs: now.getTime(), controls, closes }).markup;
-}
-
 /** Replaces the page atomically, so that a half-written page is never seen. */
 async function writePage(file: string, markup: string): Promise<void> {
   try {
@@ -201,12 +179,6 @@ async function writePage(file: string, markup: string): Promise<void> {
   print(`The calendar is in ${resolve(file)}.`);
 }
 
-interface Section {
-  tables: readonly TableStatus[];
-  zone: string | undefined;
-  today: string;
-}
-
 function statusText(
   tables: readonly TableStatus[],
   { brands }: Settings,
@@ -215,26 +187,21 @@ function statusText(
 ): string {
   const sections = [...Map.groupBy(tables, ({ brand }) => brand)].map(([brand, own]) => {
     const zone = brands[brand]?.timeZone;
-    return { brand, tables: own, zone, today: dayOf(nowMs, zone ?? 'UTC') };
+    const today = dayOf(nowMs, zone ?? 'UTC');
+    const days = zone ? `days in ${zone}, today is ${today}` : 'in the lake, but not in the settings';
+    const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
+    return [
+      `${styleText('bold', brand)}  ${styleText('dim', days)}`,
+      '',
+      totals(own, today),
+      '',
+      ...own.flatMap((each) => dayLines(each, months, today)),
+      ...own.flatMap((each) => findingLines(each, months)),
+      ...own.flatMap(({ roleGaps = [] }) => roleGaps.flatMap((gap) => ['', oneLine(gapText(gap))])),
+      ...own.flatMap(failures),
+    ].join('\n');
   });
-  return sections
-    .map(({ brand, ...section }) => `${styleText('bold', brand)}  ${sectionText(section, chosen)}`)
-    .join('\n\n');
-}
-
-function sectionText(section: Section, chosen: string | undefined): string {
-  const { tables, zone, today } = section;
-  const months = chosen === undefined ? [addMonths(monthOf(today), -1), monthOf(today)] : [chosen];
-  return [
-    styleText('dim', zone ? `days in ${zone}, today is ${today}` : 'in the lake, but not in the settings'),
-    '',
-    totals(section),
-    '',
-    ...tables.flatMap((each) => dayLines(each, months, today)),
-    ...tables.flatMap((each) => findingLines(each, months)),
-    ...roleLines(tables),
-    ...tables.flatMap(failures),
-  ].join('\n');
+  return sections.join('\n\n');
 }
 
 function dayLines({ table: name, days }: TableStatus, months: readonly string[], today: string): string[] {
@@ -245,7 +212,7 @@ function dayLines({ table: name, days }: TableStatus, months: readonly string[],
     .map(([kind, same]) => `${name}: ${CELL_KINDS[kind].name}: ${rangesText(same)}`);
 }
 
-function totals({ tables, today }: Section): string {
+function totals(tables: readonly TableStatus[], today: string): string {
   const daysOfKind = (kind: CellKind, days: readonly DayFacts[]) =>
     days.filter((day) => cellKindOf(day, today) === kind).length;
   const problems = PROBLEM_STATES.toReversed().filter((state) =>
@@ -271,16 +238,6 @@ function findingLines({ table: name, days }: TableStatus, months: readonly strin
   ]);
 }
 
-function roleLines(tables: readonly TableStatus[]): string[] {
-  const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
-  return gaps.flatMap(({ table: name, role, evidence, views, setting, ...gap }) => [
-    '',
-    `${styleText('yellow', `${name}: no field for ${role}`)} (${oneLine(evidence)})`,
-    `NULL in ${views.join(', ')}. ${whenToSet(gap)}:`,
-    oneLine(setting),
-  ]);
-}
-
 function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
   const documents = damaged.flatMap(({ month, message }) => [
     '',
@@ -291,24 +248,20 @@ function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
     failure?.since === undefined ? [] : [{ dt, ...failure }],
   );
   // Messages contain the day, so equal failures are compared without it.
-  const alike = [...Map.groupBy(failed, ({ dt, message }) => message.replaceAll(dt, '')).values()];
-  return [...documents, ...alike.flatMap((same) => failureLines(name, same))];
-}
-
-function failureLines(
-  name: string,
-  same: readonly ({ dt: string } & NonNullable<DayFacts['failure']>)[],
-): string[] {
-  const which = same.length === 1 ? name : `${counted(same)} of ${name}:`;
-  return same
-    .slice(0, 1)
-    .flatMap(({ kind, code, message, since, times, retryAt }) => [
-      '',
-      styleText('red', `${which} ${rangesText(same)}`),
-      `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
-      styleText(
-        'dim',
-        `since ${since}, ${times === 1 ? 'once' : `${times} times`}; next try after ${retryAt}`,
-      ),
-    ]);
+  const alike = Map.groupBy(failed, ({ dt, message }) => message.replaceAll(dt, ''));
+  const ofDays = [...alike.values()].flatMap((same) => {
+    const which = same.length === 1 ? name : `${counted(same)} of ${name}:`;
+    return same
+      .slice(0, 1)
+      .flatMap(({ kind, code, message, since, times, retryAt }) => [
+        '',
+        styleText('red', `${which} ${rangesText(same)}`),
+        `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
+        styleText(
+          'dim',
+          `since ${since}, ${times === 1 ? 'once' : `${times} times`}; next try after ${retryAt}`,
+        ),
+      ]);
+  });
+  return [...documents, ...ofDays];
 }

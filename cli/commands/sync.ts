@@ -1,16 +1,18 @@
 import { dayOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
-import type { PlanOptions } from '../../shared/run/plan-run.ts';
+import type { PlanOptions, PlannedReport, RunPlan } from '../../shared/run/plan-run.ts';
 import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
+import { rangesText } from '../../shared/status/problems.ts';
 import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
 import { type CliCommand, command, day, seconds } from '../options.ts';
-import { note, print, printJson } from '../output.ts';
+import { counted, note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress-line.ts';
+import { durationText } from '../run-progress.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
@@ -76,16 +78,38 @@ export function addSync(program: CliCommand): void {
 }
 
 async function showPlan(names: readonly string[], flags: SyncFlags): Promise<void> {
-  const [{ planRun }, { planText }] = await Promise.all([
-    import('../../shared/run/plan-run.ts'),
-    import('../plan-text.ts'),
-  ]);
+  const { planRun } = await import('../../shared/run/plan-run.ts');
   const progress = showProgress();
   const options = readable(await createPlanOptions(flags, names, progress.log), flags);
   const planned = await planRun(options).finally(progress.end);
   if (flags.json) printJson(planned);
   else print(planText(planned, options.settings.requestsPerSecond));
   if (planned.reports.some(({ error }) => error)) process.exitCode = EXIT.failed;
+}
+
+function planText({ reports, requests, seconds }: RunPlan, requestsPerSecond: number): string {
+  const days = reports.reduce((sum, report) => sum + report.days.length, 0);
+  const all = `${counted(days, 'day')}, about ${counted(requests, 'request')}`;
+  const time = `about ${durationText(seconds * 1000)} at ${requestsPerSecond} requests/s`;
+  // The number of new records to look up is not known yet.
+  const more = reports.some(({ mayFollow }) => mayFollow.length > 0) ? ', and more for days that follow' : '';
+  return [...reports.map(plannedText), `${all}, ${time}${more}. Nothing was requested or written.`].join(
+    '\n\n',
+  );
+}
+
+function plannedText({ brand, report, days, waiting, mayFollow, requests, error }: PlannedReport): string {
+  const byReason = Map.groupBy(days, ({ reason }) => reason.replaceAll('_', ' '));
+  const lines = [
+    ...[...byReason].map(([reason, same]) => [reason, same.map(({ dt }) => dt)] as const),
+    ['waiting, because they failed', waiting] as const,
+    ['after the days that have their records, if these are new', mayFollow] as const,
+  ].filter(([, dts]) => dts.length > 0);
+  return [
+    `${styleText('bold', `${brand} ${report}`)}: ${counted(days.length, 'day')}, about ${counted(requests, 'request')}`,
+    ...lines.map(([why, dts]) => `  ${why}: ${rangesText(dts.toSorted().map((dt) => ({ dt })))}`),
+    ...(error ? [styleText('red', oneLine(withRunnableCommands(error.message)))] : []),
+  ].join('\n');
 }
 
 /** @throws BrandReportsError `config` if a start date is in the future, or if every brand disables a named report */
@@ -119,12 +143,10 @@ const NEXT_STEPS = {
   busy: 'Every day that is due is being read by another run. Run again later.',
   failed: 'Fix what is reported above, then run the same command again.',
 } as const;
-const waiting = () =>
-  `Days that failed before wait: "${printedCommand('status')}" shows why and until when. To read them now, add --from and --to.`;
 
-function nextStep(outcome: SyncOutcome): string | undefined {
-  const { status, reports } = outcome;
-  return status === 'incomplete' && !reports.some(isUnfinished) ? waiting() : NEXT_STEPS[status];
+function nextStep({ status, reports }: SyncOutcome): string | undefined {
+  if (status !== 'incomplete' || reports.some(isUnfinished)) return NEXT_STEPS[status];
+  return `Days that failed before wait: "${printedCommand('status')}" shows why and until when. To read them now, add --from and --to.`;
 }
 
 export function syncText(outcome: SyncOutcome): string {

@@ -53,8 +53,12 @@ async function answered(call: object, signal: AbortSignal): Promise<Answer> {
   const child = worker;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const end = () => child.kill('SIGKILL');
-  const ended = (_code: number | null, by: NodeJS.Signals | null) =>
-    resolve({ text: endText(by), isError: true, bytes: 0 });
+  const ended = (_code: number | null, by: NodeJS.Signals | null) => {
+    const tooLong = `took longer than ${MAX_MS / 1000} seconds`;
+    const why = by === 'SIGKILL' ? tooLong : 'needed too much memory, or made DuckDB fail';
+    const text = `The call ${why}, and was ended. Select fewer days or columns, or divide the question.`;
+    resolve({ text, isError: true, bytes: 0 });
+  };
   const received = (message: unknown) => resolve(ANSWER.parse(message));
   child.once('message', received).once('exit', ended).once('error', reject);
   signal.addEventListener('abort', end);
@@ -86,14 +90,6 @@ function startWorker(): ChildProcess {
   child.unref();
   child.channel?.unref();
   return child;
-}
-
-function endText(signal: NodeJS.Signals | null): string {
-  const why =
-    signal === 'SIGKILL'
-      ? `took longer than ${MAX_MS / 1000} seconds`
-      : 'needed too much memory, or made DuckDB fail';
-  return `The call ${why}, and was ended. Select fewer days or columns, or divide the question.`;
 }
 
 /** Answers the calls that the server sends to this process, until the server is gone. */

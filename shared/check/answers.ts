@@ -63,7 +63,6 @@ async function askOne(asking: Asking, name: keyof BrandAnswers, question: string
   }
 }
 
-/** What is allowed instead. */
 function problemOf({ reports, nowMs }: Asking, name: keyof BrandAnswers, answer: string): string | undefined {
   try {
     settingsOf({ ...ALLOWED, [name]: answer }, reports);

@@ -41,11 +41,8 @@ function linesOf(settings: readonly ProposedSetting[], depth: number, space: str
       return [`${space}${stringifyJson(name)}: {`, ...linesOf(all, depth + 1, `${space}  `), `${space}},`];
     const { why, value, isCertain } = all.find((each) => each.isCertain) ?? first;
     const setting = `${isCertain ? '' : '// '}${stringifyJson(name)}: ${stringifyJson(value)},`;
-    return [...(why === '' ? [] : [`// ${inComment(why)}`]), setting].map((line) => space + line);
+    // A line break would end the comment.
+    const comment = why.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ');
+    return [...(why === '' ? [] : [`// ${comment}`]), setting].map((line) => space + line);
   });
-}
-
-/** Replaces line breaks, which would end the comment. */
-function inComment(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ');
 }

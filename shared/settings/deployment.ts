@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { bool, integer, like, number, object, oneOf, oneOfNumbers } from '../validation/input.ts';
+import { bool, integer, like, number, object, oneOf } from '../validation/input.ts';
 import { HOURLY, RATE, RATES } from './schedule.ts';
 
 /** The periods that CloudWatch Logs accepts, up to ten years. */
@@ -18,7 +18,7 @@ export function deploymentSchema() {
     /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
     rawRetentionDays: z._default(integer(7, 3650), 90),
-    logRetentionDays: z._default(oneOfNumbers(...LOG_RETENTION_DAYS), 90),
+    logRetentionDays: z._default(z.literal(LOG_RETENTION_DAYS, { error: LOG_RETENTION_DAYS.join(', ') }), 90),
     /** False: destroying the stack destroys the lake and everything in it. */
     keepLake: z._default(bool(), true),
     /** A key of KMS, by its ARN, that encrypts bucket, query results, logs, queues and topic; missing: keys of AWS. */
@@ -49,18 +49,10 @@ export function roleNames() {
         'no role of IAM Identity Center: name the policy in its permission set (docs/how-to/give-people-access.md#roles-of-iam-identity-center)',
     }),
   );
-  return listOf(role, ROLE_NAMES, 'role', 10);
-}
-
-function listOf(each: z.ZodMiniType<string>, allowed: string, thing: string, most: number) {
-  return z.array(each, { error: allowed }).check(
-    z.refine(areDistinct, { error: `each ${thing} once` }),
-    z.refine((given) => given.length <= most, { error: `${most} ${thing}s at most` }),
+  return z.array(role, { error: ROLE_NAMES }).check(
+    z.refine((roles) => new Set(roles).size === roles.length, { error: 'each role once' }),
+    z.refine((roles) => roles.length <= 10, { error: '10 roles at most' }),
   );
-}
-
-function areDistinct(texts: readonly string[]): boolean {
-  return new Set(texts).size === texts.length;
 }
 
 /** By its ARN, because a role can be granted the use of a key, but not of an alias. */

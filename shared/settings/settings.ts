@@ -7,7 +7,7 @@
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay, later } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';
-import { BrandReportsError } from '../errors.ts';
+import { configError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
 import { parseJsonc } from '../validation/jsonc.ts';
@@ -32,7 +32,6 @@ import {
   type ReportRegistry,
 } from '../reports/definition.ts';
 
-/** Checked settings, with all defaults filled in. */
 export type Settings = z.output<ReturnType<typeof settingsSchema>>;
 
 export type BrandSettings = z.output<ReturnType<typeof brandSchema>>;
@@ -62,12 +61,17 @@ export function loadSettings(text: string, origin: string, reports: ReportRegist
  * @throws BrandReportsError `config` if the text has no settings
  */
 export function settingsInput(text: string, origin: string): unknown {
-  const file = parseText(text, origin);
+  const parsed = parseJsonc(text);
+  if (!('value' in parsed))
+    throw configError(
+      'settings_json',
+      `${origin} is not JSON (line ${parsed.line} column ${parsed.column}); comments and trailing commas are allowed`,
+    );
+  const { value: file } = parsed;
   if (!isJsonObject(file) || !('context' in file || 'app' in file)) return file;
   const { context } = file;
   if (isJsonObject(context) && context.brandReports !== undefined) return context.brandReports;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'settings_missing',
     `${origin} has no settings: put them under "context": { "brandReports": … }.`,
   );
@@ -92,7 +96,14 @@ export function settingsSchema(reports: ReportRegistry) {
     pagesInFlight: z._default(integer(1, 32), 4),
     /** Which catalogs show the lake to engines. Views and `coverage` are in `hive` only. */
     catalogs: z._default(catalogsSchema(), [...CATALOGS]),
-    events: z.prefault(eventsSchema(), {}),
+    /** What other people's programs receive (docs/reference/events.md). */
+    events: z.prefault(
+      object({
+        /** The event bus in EventBridge; missing: the default bus of the account and region of the deployment. */
+        bus: z.optional(like(BUS, /^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
+      }),
+      {},
+    ),
     deployment: z.prefault(deploymentSchema(), {}),
   });
   return schema.check(({ value: { brands, deployment }, issues }) => {
@@ -107,14 +118,6 @@ export function settingsSchema(reports: ReportRegistry) {
 
 const BUS =
   'the name or the ARN of an event bus, e.g. data or arn:aws:events:eu-central-1:123456789012:event-bus/data';
-
-/** What other people's programs receive (docs/reference/events.md). */
-function eventsSchema() {
-  return object({
-    /** The event bus in EventBridge; missing: the default bus of the account and region of the deployment. */
-    bus: z.optional(like(BUS, /^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
-  });
-}
 
 const CATALOGS = ['hive', 'iceberg'] as const;
 
@@ -265,11 +268,15 @@ function reportSchema(report: ReportDefinition) {
 
 function keySchema() {
   const allowed = 'the name of a field, or a list of several';
-  const field = text(allowed, (name) => name !== '');
-  const fields = z
-    .array(field)
-    .check(z.refine((names) => names.length > 0 && new Set(names).size === names.length));
-  return z.union([field, fields], { error: allowed });
+  return oneOrSeveral(
+    text(allowed, (name) => name !== ''),
+    allowed,
+  );
+}
+
+function oneOrSeveral(field: z.ZodMiniType<string>, error: string) {
+  const isList = (names: readonly string[]) => names.length > 0 && new Set(names).size === names.length;
+  return z.union([field, z.array(field).check(z.refine(isList))], { error });
 }
 
 function filtersSchema({ filters }: ReportDefinition) {
@@ -305,13 +312,8 @@ function columnsSchema() {
       (name) => /^[a-z0-9_]+$/.test(name) && !ours.includes(name),
     ),
     z.pipe(
-      z.string({ error: ALLOWED_TYPES }),
-      z.transform((type, context) => {
-        const parsed = parseColumnType(type);
-        if (parsed) return parsed;
-        context.issues.push({ code: 'custom', input: type, message: ALLOWED_TYPES });
-        return z.NEVER;
-      }),
+      text(ALLOWED_TYPES, (type) => parseColumnType(type) !== undefined),
+      z.transform((type) => parseColumnType(type) ?? z.NEVER),
     ),
     { error: 'an object that holds column types by column name' },
   );
@@ -320,13 +322,8 @@ function columnsSchema() {
 function fieldsSchema() {
   const error =
     'a field of the records, a path such as commission.value, a list of both, or null if there is none';
-  const field = like(error, FIELD);
-  const fields = z
-    .array(field, { error })
-    .check(z.refine((names) => names.length > 0 && new Set(names).size === names.length, { error }));
-  return z.partialRecord(oneOf(...ROLES), z.nullable(z.union([field, fields], { error })), {
-    error: ROLES.join(', '),
-  });
+  const fields = z.nullable(oneOrSeveral(like(error, FIELD), error));
+  return z.partialRecord(oneOf(...ROLES), fields, { error: ROLES.join(', ') });
 }
 
 export function isFieldPath(text: string): boolean {
@@ -355,14 +352,11 @@ function refreshSchema() {
     untilAgeDays: integer(1, 36_500),
     every: text(INTERVALS, isInterval),
   });
-  return z.array(tier, { error: 'a list of { untilAgeDays, every }' }).check(
-    z.refine(
-      (tiers) => tiers.every((each, index) => each.untilAgeDays > (tiers[index - 1]?.untilAgeDays ?? 0)),
-      {
-        error: 'a list with untilAgeDays ascending',
-      },
-    ),
-  );
+  const isAscending = (tiers: readonly { untilAgeDays: number }[]) =>
+    tiers.every((each, index) => each.untilAgeDays > (tiers[index - 1]?.untilAgeDays ?? 0));
+  return z
+    .array(tier, { error: 'a list of { untilAgeDays, every }' })
+    .check(z.refine(isAscending, { error: 'a list with untilAgeDays ascending' }));
 }
 
 /**
@@ -389,14 +383,4 @@ function isInterval(every: string): boolean {
   } catch {
     return false;
   }
-}
-
-function parseText(text: string, origin: string): unknown {
-  const parsed = parseJsonc(text);
-  if ('value' in parsed) return parsed.value;
-  throw new BrandReportsError(
-    'config',
-    'settings_json',
-    `${origin} is not JSON (line ${parsed.line} column ${parsed.column}); comments and trailing commas are allowed`,
-  );
 }

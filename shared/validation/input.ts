@@ -9,7 +9,6 @@ import { closestMatch } from './closest-match.ts';
 
 export const NOT_A_SETTING = z.optional(z.never({ error: 'nothing: this report has no such setting' }));
 
-/** An object with these keys and no others. */
 export function object<Shape extends Record<string, z.ZodMiniType>>(shape: Shape) {
   const keys = Object.keys(shape).filter((key) => shape[key] !== NOT_A_SETTING);
   return z.strictObject(shape, {
@@ -23,7 +22,6 @@ export function text(allowed: string, test: (value: string) => boolean, words = 
   return z.string({ error }).check(z.refine(test, { error }));
 }
 
-/** A text that matches. @param allowed what is allowed, for the message */
 export function like(allowed: string, pattern: RegExp) {
   return text(allowed, (value) => pattern.test(value));
 }
@@ -36,12 +34,6 @@ export function oneOf<const Words extends readonly string[]>(...words: Words) {
   return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
 }
 
-export function oneOfNumbers(...numbers: readonly number[]) {
-  const error = numbers.join(', ');
-  return z.number({ error }).check(z.refine((value) => numbers.includes(value), { error }));
-}
-
-/** A number from `min` to `max`, both included. */
 export function number(min: number, max: number, allowed = `a number from ${min} to ${max}`) {
   return z
     .number({ error: allowed })

@@ -16,13 +16,7 @@ import {
   textAt,
   textOf,
 } from '../../roles/index.ts';
-import {
-  type CodedColumn,
-  type CodedUnits,
-  type CodedValues,
-  type NamedColumn,
-  beginningOfCode,
-} from './coded-rows.ts';
+import { type CodedColumn, type CodedValues, type NamedColumn, beginningOfCode } from './coded-rows.ts';
 import {
   AMOUNT,
   type Sum,
@@ -55,7 +49,7 @@ interface Coded<T> {
   codes: Uint32Array;
   values: readonly (T | undefined)[];
 }
-type ReadColumn = Coded<bigint | null> | CodedUnits;
+type ReadColumn = Coded<bigint | null>;
 
 const SUMMED = [...AMOUNT_ROLES, 'currency'] as const;
 /** If a column has more, its values are not currencies. */
@@ -133,7 +127,7 @@ export class Amounts {
       if ('units' in coded && !this.#ofRoles.has(key)) continue;
       const read = readColumn(rows, coded, place);
       if (this.#ofRoles.has(key)) amounts.set(key, read);
-      if ('units' in read || !read.values.includes(null)) continue;
+      if (!read.values.includes(null)) continue;
       const counts = rowsByCode(rows, coded, countOf(coded));
       const exampleOf = (code: number) => textsOfCode(coded, code, place.column.type)[0];
       for (const [code, value] of read.values.entries())
@@ -227,37 +221,22 @@ function firstOf<T>(rows: number, columns: readonly Coded<T>[]): Coded<T> | unde
 }
 
 /** Of several columns, the first that has a value in a row counts, even if the value is no amount. */
-export function firstAmounts(
-  rows: number,
-  columns: readonly (ReadColumn | undefined)[],
-): CodedUnits | CodedValues | undefined {
-  const found = columns.filter((column) => column !== undefined);
-  const [only] = found;
-  if (only && 'units' in only && found.length === 1) return only;
+function firstAmounts(rows: number, columns: readonly (ReadColumn | undefined)[]): CodedValues | undefined {
   const first = firstOf(
     rows,
-    found.map((column) =>
-      'units' in column
-        ? { ...column, values: Array.from(column.units, (_, code) => bigintAt(column, code)) }
-        : column,
-    ),
+    columns.filter((column) => column !== undefined),
   );
   return first && { codes: first.codes, values: first.values.map((value) => value ?? undefined) };
 }
 
-function bigintAt({ units }: CodedUnits, code: number): bigint | undefined {
-  const unit = units[code] ?? Number.NaN;
-  return Number.isNaN(unit) ? undefined : BigInt(unit);
-}
-
 /** A column's amounts in units of nine places, as in views. The codes are a copy. */
-export function readColumn(
-  rows: number,
-  coded: CodedColumn,
-  { column: { type }, path }: RoleColumn,
-): ReadColumn {
+function readColumn(rows: number, coded: CodedColumn, { column: { type }, path }: RoleColumn): ReadColumn {
   const codes = coded.codes.slice(0, rows);
-  if (type === AMOUNT && 'units' in coded) return { codes, units: coded.units.slice() };
+  if (type === AMOUNT && 'units' in coded)
+    return {
+      codes,
+      values: Array.from(coded.units, (unit) => (Number.isNaN(unit) ? undefined : BigInt(unit))),
+    };
   const read = (text: string) => readValue(path.length > 0 ? jsonAt(text, path) : text);
   return {
     codes,
@@ -318,10 +297,6 @@ const PLACES = 9;
 /** 10^20: a larger number is no amount, so that no sum of amounts reaches the limit of `decimal(38,9)`. */
 const MAX_UNITS = 10n ** 29n;
 
-function bounded(units: bigint): bigint | null {
-  return units < MAX_UNITS && units > -MAX_UNITS ? units : null;
-}
-
 /** Units of nine places. Further places, as in floats such as 1.0320000000000003, are rounded. */
 function amountOf(text: string): bigint | null {
   const [found, sign, whole = '', places = '', exponent] =
@@ -334,14 +309,11 @@ function amountOf(text: string): bigint | null {
   }
   const padded = places.padEnd(PLACES + 1, '0');
   const units = BigInt(whole + padded.slice(0, PLACES)) + (padded.charAt(PLACES) >= '5' ? 1n : 0n);
-  return bounded(sign === '-' ? -units : units);
+  if (units >= MAX_UNITS) return null;
+  return sign === '-' ? -units : units;
 }
 
-export function textsIn(
-  coded: CodedColumn,
-  { type }: Column,
-  path: readonly string[],
-): (string | undefined)[] {
+function textsIn(coded: CodedColumn, { type }: Column, path: readonly string[]): (string | undefined)[] {
   return textsByCode(coded, type).map(([text]) =>
     path.length > 0 && text !== undefined ? textAt(text, path) : text,
   );

@@ -10,12 +10,10 @@ import { zstdCompressSync } from 'node:zlib';
 import type { ColumnChunk, PageHeader, Statistics } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { type Column, type ParquetElement, type PhysicalValue, typeSpec } from '../../column-types.ts';
+import { type Column, type PhysicalValue, typeSpec } from '../../column-types.ts';
 import type { CodedColumn } from './coded-rows.ts';
-import { type Part, type Present, StoredValues } from './stored-values.ts';
+import { type Present, StoredValues } from './stored-values.ts';
 
-/** For a page of values. A page of places needs no limit: it has two bytes for each row of a row group. */
-const PAGE_BYTES = 2 ** 20;
 /** I12: the statistics of all row groups stay in memory until the end of the file. */
 const MAX_STATISTIC_BYTES = 1_024;
 
@@ -36,91 +34,72 @@ export async function writeColumnChunk(
   const { parquet } = typeSpec(type);
   const values = cells && new StoredValues(parquet, rows, cells);
   try {
-    return await writePages(output, name, parquet.element.type, rows, values, compress);
-  } finally {
-    values?.close();
-  }
-}
+    const present = values?.present ?? { filled: 0, distinct: 0, distinctBytes: 0, rowBytes: 0 };
+    // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
+    const isDictionary = parquet.element.type !== 'BOOLEAN' && dictionaryPays(present);
+    const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
 
-async function writePages(
-  output: ByteWriter,
-  name: string,
-  type: ParquetElement['type'],
-  rows: number,
-  values: StoredValues | undefined,
-  compress: Compress,
-): Promise<ColumnChunk> {
-  const present = values?.present ?? { filled: 0, distinct: 0, distinctBytes: 0, rowBytes: 0 };
-  // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.
-  const isDictionary = type !== 'BOOLEAN' && dictionaryPays(present);
-  const encoding = isDictionary ? 'RLE_DICTIONARY' : 'PLAIN';
-
-  const start = output.offset;
-  let uncompressedBytes = 0;
-  const writePage = async (
-    header: Omit<PageHeader, PageSize>,
-    body: Uint8Array,
-    levels: Uint8Array = NOTHING,
-  ) => {
-    const compressed = body.length === 0 ? COMPRESSED_NOTHING : await compress(body);
-    const headerStart = output.offset;
-    const uncompressed_page_size = levels.length + body.length;
-    const compressed_page_size = levels.length + compressed.length;
-    writePageHeader(output, { ...header, uncompressed_page_size, compressed_page_size });
-    uncompressedBytes += output.offset - headerStart + uncompressed_page_size;
-    output.appendBytes(levels);
-    output.appendBytes(compressed);
-  };
-  if (values && isDictionary) {
-    const dictionary_page_header = { num_values: present.distinct, encoding: 'PLAIN' } as const;
-    await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.dictionary());
-  }
-  const dataStart = output.offset;
-  const parts = values?.parts(isDictionary ? Number.POSITIVE_INFINITY : PAGE_BYTES) ?? [allNull(rows)];
-  for (const part of parts) {
-    const levels = definitionLevels(part, values);
-    const num_rows = part.toRow - part.fromRow;
+    const start = output.offset;
+    let uncompressedBytes = 0;
+    const writePage = async (
+      header: Omit<PageHeader, PageSize>,
+      body: Uint8Array,
+      levels: Uint8Array = NOTHING,
+    ) => {
+      const compressed = body.length === 0 ? COMPRESSED_NOTHING : await compress(body);
+      const headerStart = output.offset;
+      const uncompressed_page_size = levels.length + body.length;
+      const compressed_page_size = levels.length + compressed.length;
+      writePageHeader(output, { ...header, uncompressed_page_size, compressed_page_size });
+      uncompressedBytes += output.offset - headerStart + uncompressed_page_size;
+      output.appendBytes(levels);
+      output.appendBytes(compressed);
+    };
+    if (values && isDictionary) {
+      const dictionary_page_header = { num_values: present.distinct, encoding: 'PLAIN' } as const;
+      await writePage({ type: 'DICTIONARY_PAGE', dictionary_page_header }, values.dictionary());
+    }
+    const dataStart = output.offset;
+    const levels = definitionLevels(rows, values);
     const data_page_header_v2 = {
-      num_values: num_rows,
-      num_nulls: num_rows - (part.toPlace - part.fromPlace),
-      num_rows,
+      num_values: rows,
+      num_nulls: rows - present.filled,
+      num_rows: rows,
       encoding,
       definition_levels_byte_length: levels.length,
       repetition_levels_byte_length: 0,
       is_compressed: true,
     } as const;
-    const body = isDictionary ? values?.packedPlaces(bitWidth(present.distinct)) : values?.values(part);
+    const body = isDictionary ? values?.packedPlaces(bitWidth(present.distinct)) : values?.values();
     await writePage({ type: 'DATA_PAGE_V2', data_page_header_v2 }, body ?? NOTHING, levels);
+    return {
+      file_offset: BigInt(start),
+      meta_data: {
+        type: parquet.element.type,
+        encodings: isDictionary ? ['PLAIN', encoding] : [encoding],
+        path_in_schema: [name],
+        codec: 'ZSTD',
+        num_values: BigInt(rows),
+        total_compressed_size: BigInt(output.offset - start),
+        total_uncompressed_size: BigInt(uncompressedBytes),
+        data_page_offset: BigInt(dataStart),
+        ...(isDictionary && { dictionary_page_offset: BigInt(start) }),
+        statistics: statisticsOf(rows - present.filled, values),
+        encoding_stats: [
+          ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
+          { page_type: 'DATA_PAGE_V2', encoding, count: 1 },
+        ],
+      },
+    };
+  } finally {
+    values?.close();
   }
-  return {
-    file_offset: BigInt(start),
-    meta_data: {
-      type,
-      encodings: isDictionary ? ['PLAIN', encoding] : [encoding],
-      path_in_schema: [name],
-      codec: 'ZSTD',
-      num_values: BigInt(rows),
-      total_compressed_size: BigInt(output.offset - start),
-      total_uncompressed_size: BigInt(uncompressedBytes),
-      data_page_offset: BigInt(dataStart),
-      ...(isDictionary && { dictionary_page_offset: BigInt(start) }),
-      statistics: statisticsOf(rows - present.filled, values),
-      encoding_stats: [
-        ...(isDictionary ? [{ page_type: 'DICTIONARY_PAGE', encoding: 'PLAIN', count: 1 } as const] : []),
-        { page_type: 'DATA_PAGE_V2', encoding, count: parts.length },
-      ],
-    },
-  };
 }
 
 type PageSize = 'uncompressed_page_size' | 'compressed_page_size';
 
 const NOTHING = new Uint8Array();
 const COMPRESSED_NOTHING = zstdCompressSync(NOTHING);
-
-function allNull(rows: number): Part {
-  return { fromRow: 0, toRow: rows, fromPlace: 0, toPlace: 0, bytes: 0 };
-}
 
 /** Whether a dictionary takes at most half the bytes; a smaller gain would not pay for a reader's extra work. */
 function dictionaryPays({ filled, distinct, distinctBytes, rowBytes }: Present): boolean {
@@ -133,10 +112,10 @@ function bitWidth(distinct: number): number {
 }
 
 /** Runs and groups of bits, without the length prefix of older page formats. */
-function definitionLevels(part: Part, values: StoredValues | undefined): Uint8Array {
-  const [rows, present] = [part.toRow - part.fromRow, part.toPlace - part.fromPlace];
+function definitionLevels(rows: number, values: StoredValues | undefined): Uint8Array {
+  const present = values?.present.filled ?? 0;
   // A copy, because the values of the page are encoded after it.
-  if (values && present > 0 && present < rows) return values.packedLevels(part).slice();
+  if (values && present > 0 && present < rows) return values.packedLevels().slice();
   // One run. Most columns have only this run, and in a wide table the rows would be read a thousand times otherwise.
   const bytes = new ByteWriter(16);
   bytes.appendVarInt(rows << 1);

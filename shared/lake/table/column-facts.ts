@@ -50,7 +50,10 @@ export class ColumnFacts {
     for (const named of columns) {
       const [name, column] = named;
       const type = this.#types.get(name);
-      if (type !== undefined) this.#add(name, type, rows, column);
+      if (type !== undefined && !('texts' in column)) {
+        const sum = this.#sums.get(name) ?? createSum(type);
+        if (addRows(sum, rows, column)) this.#sums.set(name, sum);
+      }
       this.#addWords(name, rows, column);
       yield named;
     }
@@ -106,11 +109,6 @@ export class ColumnFacts {
       words.rows.set(word, (words.rows.get(word) ?? 0) + count);
       if (words.rows.size > MAX_WORDS || word.length > MAX_WORD_LENGTH) words.rows = null;
     }
-  }
-
-  #add(name: string, type: ColumnType, rows: number, column: CodedColumn): void {
-    const sum = this.#sums.get(name) ?? createSum(type);
-    if (!('texts' in column) && addRows(sum, rows, column)) this.#sums.set(name, sum);
   }
 }
 

@@ -125,17 +125,12 @@ function columnsBeside(
     const { field } = columns.find(({ name }) => name === fixed) ?? {};
     if (field === undefined || kindsOf(observations, field) === 0) return [];
     if (columns.some((column) => column.field === field && column.type === type)) return [];
-    return { name: nameBeside(fixed, type), type, field };
+    // `amount` and `decimal(18,2)`: `amount_decimal_18_2`
+    const suffix = `_${type.replaceAll(/\W+/g, '_').replace(/_$/, '')}`;
+    return { name: fixed.slice(0, MAX_NAME_LENGTH - suffix.length) + suffix, type, field };
   });
 }
 
-/** `amount` and `decimal(18,2)`: `amount_decimal_18_2` */
-function nameBeside(name: string, type: ColumnType): string {
-  const suffix = `_${type.replaceAll(/\W+/g, '_').replace(/_$/, '')}`;
-  return name.slice(0, MAX_NAME_LENGTH - suffix.length) + suffix;
-}
-
-/** The observed fields without a column: their values are rescued. */
 export function fieldsWithoutColumn(schema: TableSchema, observations: Observations): string[] {
   const known = new Set(schema.columns.map(({ field }) => field));
   return Object.keys(observations).filter((field) => !known.has(field));
@@ -149,7 +144,6 @@ function kindsOf(observations: Observations, field: string): number {
   return observed(observations, field) % ONE_RECORD;
 }
 
-/** The records of both and the kinds of either. */
 function joined(a: number, b: number): number {
   const [kindsOfA, kindsOfB] = [a % ONE_RECORD, b % ONE_RECORD];
   return a - kindsOfA + (b - kindsOfB) + (kindsOfA | kindsOfB);

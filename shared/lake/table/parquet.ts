@@ -121,13 +121,15 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
     },
     async finish() {
       await writePending();
+      const renamed = columns.filter(({ name, field }) => field !== undefined && field !== name);
+      const fields = Object.fromEntries(renamed.map(({ name, field }) => [name, field]));
       writeMetadata(bytes, {
         version: 2,
         created_by: 'brand-reports',
-        schema: schemaOf(columns),
+        schema: [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)],
         num_rows: BigInt(rowsWritten),
         row_groups: groups,
-        key_value_metadata: [{ key: FIELDS_KEY, value: JSON.stringify(fieldsOf(columns)) }],
+        key_value_metadata: [{ key: FIELDS_KEY, value: JSON.stringify(fields) }],
         metadata_length: 0,
       });
       bytes.appendUint32(MAGIC);
@@ -208,12 +210,6 @@ function compressor(): Compress {
   };
 }
 
-function fieldsOf(columns: readonly Column[]): Record<string, string> {
-  return Object.fromEntries(
-    columns.flatMap(({ name, field }) => (field === undefined || field === name ? [] : [[name, field]])),
-  );
-}
-
 function filledRows(groups: readonly RowGroup[]): Record<string, number> {
   const filled = new Map<string, number>();
   for (const { meta_data } of groups.flatMap(({ columns }) => columns)) {
@@ -222,10 +218,6 @@ function filledRows(groups: readonly RowGroup[]): Record<string, number> {
     if (rows > 0) filled.set(name, (filled.get(name) ?? 0) + rows);
   }
   return Object.fromEntries(filled);
-}
-
-function schemaOf(columns: readonly Column[]): SchemaElement[] {
-  return [{ name: 'root', num_children: columns.length }, ...columns.map(schemaElement)];
 }
 
 /**

@@ -1,29 +1,22 @@
 declare module 'parquetjs-lite/parquet.js' {
-  interface SchemaElement {
-    converted_type: number | null;
-  }
-
   interface Metadata {
     version: number;
-    schema: SchemaElement[];
+    schema: { converted_type: number | null }[];
   }
 
-  class ParquetEnvelopeReader {
-    static openBuffer(
-      bytes: Buffer,
-      options: { default_dictionary_size: number },
-    ): Promise<ParquetEnvelopeReader>;
+  interface File {
     readFooter(): Promise<Metadata>;
   }
 
-  class ParquetReader {
-    constructor(metadata: Metadata, file: ParquetEnvelopeReader, options: { rawStatistics: true });
-    getCursor(): { nextRowGroup(): Promise<Record<string, unknown>[] | null> };
-  }
-
   export interface Parquetjs {
-    ParquetEnvelopeReader: typeof ParquetEnvelopeReader;
-    ParquetReader: typeof ParquetReader;
+    ParquetEnvelopeReader: {
+      openBuffer(bytes: Buffer, options: { default_dictionary_size: number }): Promise<File>;
+    };
+    ParquetReader: new (
+      metadata: Metadata,
+      file: File,
+      options: { rawStatistics: true },
+    ) => { getCursor(): { nextRowGroup(): Promise<Record<string, unknown>[] | null> } };
   }
 
   const parquetjs: Parquetjs;
@@ -36,20 +29,13 @@ declare module 'parquetjs-lite/lib/compression.js' {
 }
 
 declare module 'parquetjs-lite/lib/codec/index.js' {
-  interface Cursor {
-    buffer: Buffer;
-    offset: number;
-  }
+  type Decode = (
+    type: string,
+    cursor: { buffer: Buffer; offset: number },
+    count: number,
+    options: { typeLength?: number; column?: { typeLength?: number } },
+  ) => unknown[];
 
-  interface Options {
-    typeLength?: number;
-    column?: { typeLength?: number };
-  }
-
-  const codecs: Record<
-    string,
-    { decodeValues(type: string, cursor: Cursor, count: number, options: Options): unknown[] }
-  >;
-  export type { Cursor, Options };
+  const codecs: Record<string, { decodeValues: Decode }>;
   export default codecs;
 }

@@ -6,13 +6,15 @@
  * - it refuses files by version number and fails on newer annotations: the footer is changed in memory to version 1
  *   without annotations, and `column-types.ts` converts the plain values;
  * - it applies `toString()` to the values of a dictionary page: they are wrapped so that `toString()` returns the value;
- * - its run-length decoder misreads dictionary indices above 255: it is replaced.
+ * - its run-length decoder misreads dictionary indices above 255: the decoder of hyparquet, which only reads, replaces it.
  */
 import { zstdDecompressSync } from 'node:zlib';
-import codecs, { type Cursor } from 'parquetjs-lite/lib/codec/index.js';
+import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
+import codecs from 'parquetjs-lite/lib/codec/index.js';
 import compression from 'parquetjs-lite/lib/compression.js';
 import parquetjs from 'parquetjs-lite/parquet.js';
 import { BrandReportsError } from '../../errors.ts';
+import { viewOf } from '../../records/murmur.ts';
 import { type Column, type ColumnType, typeSpec, type Value } from '../../column-types.ts';
 import type { Row } from './columns.ts';
 
@@ -75,46 +77,10 @@ codecs.PLAIN = {
 };
 
 codecs.RLE_DICTIONARY = {
-  decodeValues(_type, cursor, count) {
-    const bitWidth = cursor.buffer.readUInt8(cursor.offset);
-    cursor.offset += 1;
-    const indices: number[] = [];
-    while (indices.length < count) {
-      const header = readVarint(cursor);
-      const run =
-        header & 1 ? unpackBits(cursor, (header >> 1) * 8, bitWidth) : repeat(cursor, header >> 1, bitWidth);
-      for (const index of run) indices.push(index);
-    }
-    return indices.slice(0, count);
+  decodeValues(_type, { buffer, offset }, count) {
+    const places = new Uint32Array(count);
+    const reader = { view: viewOf(buffer), offset: offset + 1 };
+    readRleBitPackedHybrid(reader, buffer.readUInt8(offset), places, buffer.length - offset - 1);
+    return Array.from(places);
   },
 };
-
-function readVarint(cursor: Cursor): number {
-  let number = 0;
-  for (let shift = 0; ; shift += 7) {
-    const byte = cursor.buffer.readUInt8(cursor.offset);
-    cursor.offset += 1;
-    number |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return number;
-  }
-}
-
-function repeat(cursor: Cursor, count: number, bitWidth: number): number[] {
-  const bytes = Math.ceil(bitWidth / 8);
-  const value = bytes === 0 ? 0 : cursor.buffer.readUIntLE(cursor.offset, bytes);
-  cursor.offset += bytes;
-  return new Array<number>(count).fill(value);
-}
-
-function unpackBits(cursor: Cursor, count: number, bitWidth: number): number[] {
-  const start = cursor.offset * 8;
-  cursor.offset += (count * bitWidth) / 8;
-  return Array.from({ length: count }, (_, index) => {
-    let value = 0;
-    for (let bit = 0; bit < bitWidth; bit += 1) {
-      const position = start + index * bitWidth + bit;
-      value |= (((cursor.buffer[position >> 3] ?? 0) >> (position & 7)) & 1) << bit;
-    }
-    return value;
-  });
-}

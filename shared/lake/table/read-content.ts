@@ -17,7 +17,6 @@ export interface SnapshotContent {
   values: {
     filled: Record<string, number>;
     sums: Record<string, string>;
-    /** By column with values in `_rescued`: their rows. */
     rescued?: Record<string, number>;
   } & Pick<NonNullable<Committed['values']>, 'words' | 'totals' | 'unreadable'>;
 }

@@ -17,30 +17,7 @@ import {
 import { firstValueOf, type RecordList, STRIDE } from '../../records/record-list.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
-/**
- * The values of a field in all rows. Each result is valid until the columns change or the same method is called
- * again.
- */
-export interface LiteralColumn {
-  /** The number of literals: their codes are 1 to `count`, in the order of their first occurrence. */
-  readonly count: number;
-  /** A code for each row; 0 if the record does not have the field. @param into at least as long as there are rows */
-  codes(into: Uint32Array): Uint32Array;
-  /** The literals without gaps between them. */
-  readonly bytes: Buffer;
-  /** By code: where the literal ends in `bytes`; it begins at the end of the previous literal. */
-  readonly ends: Uint32Array;
-  /**
-   * By code: numbers of few digits in units of their last place; NaN for NULL and for literals that need the exact
-   * reading, whose number is `left`.
-   */
-  units(digits: Digits): { units: Float64Array; left: number };
-  /**
-   * By code: texts without an escape, and numbers as they are written; NULL and the `left` literals are marked as in
-   * `Texts`.
-   */
-  texts(): { starts: Uint32Array; ends: Uint32Array; left: number };
-}
+export type LiteralColumn = ReturnType<typeof literalColumn>;
 
 const BLOCK_ROWS = 2 ** 8;
 const NUMBER_BYTES = 4;
@@ -174,14 +151,17 @@ export class RecordColumns {
   }
 }
 
-function literalColumn(kernel: Kernel, at: number): LiteralColumn {
+/** The values of a field in all rows. Each result is valid until the columns change or the same method is called again. */
+function literalColumn(kernel: Kernel, at: number) {
   const [count = 0, bytesAt = 0, endsAt = 0] = new Uint32Array(kernel.memory.buffer, at, 3);
   const codesBytes = (count + 1) * NUMBER_BYTES;
   // Not kept in a variable: when the kernel's memory grows, its buffer changes.
   const endsOf = () => new Uint32Array(kernel.memory.buffer, endsAt, count + 1);
   return {
+    /** The number of literals: their codes are 1 to `count`, in the order of their first occurrence. */
     count,
-    codes: (into) => {
+    /** A code for each row; 0 if the record does not have the field. @param into at least as long as there are rows */
+    codes: (into: Uint32Array) => {
       for (let row = 0; row < into.length; row += BLOCK_ROWS) {
         const block = kernel.codesAt(at, row);
         const behind = Math.min(row + BLOCK_ROWS, into.length);
@@ -190,19 +170,26 @@ function literalColumn(kernel: Kernel, at: number): LiteralColumn {
       }
       return into;
     },
+    /** The literals without gaps between them. */
     get bytes() {
       return Buffer.from(kernel.memory.buffer, bytesAt, endsOf()[count]);
     },
+    /** By code: where the literal ends in `bytes`; it begins at the end of the previous literal. */
     get ends() {
       return endsOf();
     },
-    units: ({ precision, scale }) => {
+    /**
+     * By code: numbers of few digits in units of their last place; NaN for NULL and for literals that need the exact
+     * reading, whose number is `left`.
+     */
+    units: ({ precision, scale }: Digits) => {
       const piece = allocated(kernel, (count + 1) * DOUBLE_BYTES);
       const left = kernel.shortNumbers(bytesAt, endsAt, count, precision, scale, piece.at);
       const units = new Float64Array(kernel.memory.buffer, piece.at, count + 1).slice();
       release(kernel, piece);
       return { units, left };
     },
+    /** By code: texts without an escape, and numbers as they are written; NULL and the `left` literals are NULL. */
     texts: () => {
       const [startsOf, textEnds] = [allocated(kernel, codesBytes), allocated(kernel, codesBytes)];
       const left = kernel.plainTexts(bytesAt, endsAt, count, startsOf.at, textEnds.at);

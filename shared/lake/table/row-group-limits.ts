@@ -11,7 +11,6 @@ export interface RowGroupLimits {
   bytes: number;
 }
 
-/** The most rows of a row group with this many columns. */
 export function maxRowsOfGroup(columns: number): number {
   return Math.min(ROW_GROUP_ROWS, Math.ceil(ROW_GROUP_CELLS / Math.max(1, columns)));
 }

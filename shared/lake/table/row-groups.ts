@@ -38,7 +38,6 @@ export class RowGroups {
     this.#records = new RecordColumns(limits);
   }
 
-  /** `undefined` before the first row group is written. */
   get target(): RowGroupTarget | undefined {
     return this.#target;
   }

@@ -22,7 +22,6 @@ import { countOf } from './column-facts.ts';
 const ORDERS = { bytes: 0, big_endian: 1, int32: 2, int64: 3, double: 4 };
 
 interface PlainType {
-  /** Bytes of a value. */
   width: number;
   /** @throws RangeError if the value does not belong to the type */
   write: (view: DataView, at: number, value: PhysicalValue) => void;
@@ -85,16 +84,6 @@ export interface Present {
   /** The bytes in a page of each different value once, and of the values of all rows. */
   distinctBytes: number;
   rowBytes: number;
-}
-
-/** Some rows: by their places among all rows, and among the rows that are not NULL. */
-export interface Part {
-  fromRow: number;
-  toRow: number;
-  fromPlace: number;
-  toPlace: number;
-  /** How many bytes their values take in a page. */
-  bytes: number;
 }
 
 /**
@@ -180,37 +169,12 @@ export class StoredValues {
     return this.#packed(this.#places.at, this.present.filled, width, 1);
   }
 
-  values({ fromPlace, toPlace, bytes }: Part): Uint8Array {
-    return this.#encoded(this.#filled.at + fromPlace * NUMBER_BYTES, toPlace - fromPlace, bytes);
+  values(): Uint8Array {
+    return this.#encoded(this.#filled.at, this.present.filled, this.present.rowBytes);
   }
 
-  /** A bit for each row of the part: whether it is not NULL. */
-  packedLevels({ fromRow, toRow }: Part): Uint8Array {
-    return this.#packed(this.#levels.at + fromRow * NUMBER_BYTES, toRow - fromRow, 1);
-  }
-
-  /** Divides the rows into parts whose values take at most `mostBytes`, or which have one value. */
-  parts(mostBytes: number): Part[] {
-    const rows = this.#rows;
-    const { filled, rowBytes } = this.present;
-    if (rowBytes <= mostBytes)
-      return [{ fromRow: 0, toRow: rows, fromPlace: 0, toPlace: filled, bytes: rowBytes }];
-    const [starts, ends] = [this.#numbers(this.#starts), this.#numbers(this.#ends)];
-    const [codes, levels] = [this.#numbers(this.#filled), this.#numbers(this.#levels)];
-    const parts: Part[] = [];
-    let [fromRow, fromPlace, place, bytes] = [0, 0, 0, 0];
-    for (let row = 0; row < rows; row += 1) {
-      if (levels[row] === 0) continue;
-      const code = codes[place] ?? 0;
-      const size = this.#lengthBytes + (ends[code] ?? 0) - (starts[code] ?? 0);
-      if (bytes > 0 && bytes + size > mostBytes) {
-        parts.push({ fromRow, toRow: row, fromPlace, toPlace: place, bytes });
-        [fromRow, fromPlace, bytes] = [row, place, 0];
-      }
-      bytes += size;
-      place += 1;
-    }
-    return [...parts, { fromRow, toRow: rows, fromPlace, toPlace: place, bytes }];
+  packedLevels(): Uint8Array {
+    return this.#packed(this.#levels.at, this.#rows, 1);
   }
 
   /** The smallest and the largest value, for a text its bytes; some row must have a value. */

@@ -74,7 +74,7 @@ export function* typedColumns(
     for (const column of beside) {
       const unfitHere = new Map<number, Json>();
       yield [column.name, { codes, ...read(literals, column, unfitHere) }];
-      unfit = inBoth(unfit, unfitHere);
+      unfit = new Map([...unfit].filter(([code]) => unfitHere.has(code)));
     }
     if (unfit.size > 0) {
       const rows = rescue(rescued, field, codes, unfit);
@@ -156,10 +156,6 @@ function roundTrips(spec: TypeSpec, held: Value, value: Json): boolean {
   return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
 }
 
-function inBoth(a: ReadonlyMap<number, Json>, b: ReadonlyMap<number, Json>): Map<number, Json> {
-  return new Map([...a].filter(([code]) => b.has(code)));
-}
-
 /** @returns the number of rows in which the field has a rescued value */
 function rescue(
   rescued: Map<number, Rescued[]>,
@@ -184,10 +180,7 @@ function rescuedColumn(rows: number, rescued: ReadonlyMap<number, Rescued[]>): C
   const codes = new Uint32Array(rows);
   const texts: (string | undefined)[] = [undefined];
   for (const [row, fields] of rescued)
-    codes[row] = texts.push(stringifyJson(Object.fromEntries(fields.sort(byField)))) - 1;
+    codes[row] =
+      texts.push(stringifyJson(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))))) - 1;
   return { codes, texts: textsOf(texts) };
-}
-
-function byField([a]: Rescued, [b]: Rescued): number {
-  return a < b ? -1 : 1;
 }

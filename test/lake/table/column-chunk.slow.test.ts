@@ -211,12 +211,9 @@ describe('columns of codes', () => {
     ['all different, in reverse order', column('bigint', (row) => 29_999 - row, numbers(30_000))],
     ['257 values in runs', column('bigint', (row) => Math.floor(row / 9) % 257, numbers(257))],
     ['half of the rows different', column('decimal(38,9)', (row) => row % 15_000, numbers(15_000))],
+    ['long texts, all different', column('string', (row) => row, texts(3_000, 'long '.repeat(200)), 3_000)],
     [
-      'long texts on several pages, all different',
-      column('string', (row) => row, texts(3_000, 'long '.repeat(200)), 3_000),
-    ],
-    [
-      'long texts on several pages, with NULLs and repeats',
+      'long texts, with NULLs and repeats',
       column(
         'string',
         (row) => row % 1_700,
@@ -225,7 +222,7 @@ describe('columns of codes', () => {
       ),
     ],
     [
-      'texts longer than a page',
+      'very long texts',
       column('string', (row) => row % 3, ['x'.repeat(2 ** 20 + 1), undefined, 'y'.repeat(2 ** 21)], 5),
     ],
     ['booleans with NULLs', column('boolean', (row) => row % 3, [undefined, true, false])],
