@@ -143,7 +143,12 @@ async function changed(ctx: HistoryContext, day: string, change: Change): Promis
       const counted = { ...next, key, last: { ...last, added, removed, altered } };
       const object = await writtenChanges(ctx, day, change, compared);
       if (object) return { ...counted, object };
-      const column = await mostChangedColumn(compared.before.file, compared.after.file, records);
+      const { columns } = await ctx.schema.cached();
+      const column = await mostChangedColumn(
+        compared.before.file,
+        compared.after.file,
+        keyOfName(columns, key),
+      );
       const field = column?.field ?? column?.name;
       return anew(ctx, day, counted, 'its changes take more than eight times the bytes of the day', field);
     } catch (thrown) {

@@ -6,6 +6,4 @@ export {
   historyAfter,
   logChange,
 } from './day-history.ts';
-export { historyOfFound } from './found-history.ts';
 export { rowsAt } from './rows-at.ts';
-export { versionsOf } from './versions.ts';

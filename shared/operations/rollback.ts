@@ -11,11 +11,17 @@ import { type BrandReport, createBrandReport, type LakeAccess } from '../context
 import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
 import { configError } from '../errors.ts';
-import { versionsOf } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { rolesOf } from '../lake/documents/brand-settings.ts';
 import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-documents.ts';
-import { attemptOfRollback, type Committed, releaseDay, type Superseded } from '../lake/documents/ledger.ts';
+import {
+  attemptOfRollback,
+  type Committed,
+  type DayEntry,
+  isWhole,
+  releaseDay,
+  type Superseded,
+} from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
@@ -79,15 +85,23 @@ export async function listVersions(options: RollbackOptions): Promise<DayVersion
   const { day, report } = options;
   const { ctx, open } = await dayOfBrand(options);
   const versions: KeptVersion[] = [];
-  for (const { snapshot, fromMs, toMs, whole } of versionsOf(open.entry))
-    versions.push({
-      snapshot,
-      from: iso(fromMs),
-      to: iso(toMs),
-      rows: await rowsOf(ctx, open, snapshot),
-      open: whole === undefined ? null : !whole,
-    });
+  for (const version of keptVersions(open.entry))
+    versions.push({ ...version, rows: await rowsOf(ctx, open, version.snapshot) });
   return { brand: ctx.brand, report: report.name, day, versions };
+}
+
+/** Each version was found from the end of the version before it until its own end. One that is not published yet is left out. */
+export function keptVersions({ committed, superseded = [] }: DayEntry): Omit<KeptVersion, 'rows'>[] {
+  const current = committed && {
+    ...{ snapshot: committed.snapshot, at: null, timeZone: committed.timeZone },
+    whole: committed.timeZone === undefined ? undefined : isWhole(committed),
+  };
+  const all = [...superseded, ...(current ? [current] : [])];
+  const found = all.slice(0, all.findIndex(({ at }) => at === null) + 1);
+  return found.map(({ snapshot, at, whole }, index) => {
+    const from = superseded[index - 1]?.at ?? (index === superseded.length ? committed?.committedAt : null);
+    return { snapshot, from: from ?? null, to: at, open: whole === undefined ? null : !whole };
+  });
 }
 
 /**
@@ -253,8 +267,4 @@ async function rowsOf(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Pr
     damageOf(thrown);
     return null;
   }
-}
-
-function iso(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -198,10 +198,8 @@ const dayEntry = storedObject(() => ({
   failure: z.optional(failure),
   /** The last reading, if it lacked records that can no longer change, so that the version stayed. */
   disregarded: z.optional(disregarded),
-  /** The older versions that are kept, the oldest first (`versions.ts`). */
+  /** The older versions that are kept, the oldest first. */
   superseded: z.optional(z.array(superseded)),
-  /** From when on every version of the day is kept, by the machine's clock; missing: since the first version. */
-  versionsFrom: z.optional(storedTime),
   /** The continuation under which the day was last read; runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
   firstCommittedAt: z.optional(storedTime),
@@ -338,41 +336,6 @@ function withCommitted(ledger: Ledger, day: string, change: (committed: Committe
   });
 }
 
-/** A stored time that is further ahead is wrong: a run whose clock differs by a day from the service's ends at once. */
-const MAX_AHEAD_MS = DAY_MS;
-
-/**
- * Changes what queries find for a day. As-of queries rely on the order of a day's publications, so a machine with a slow
- * clock repeats the time of the previous publication. A stored time more than a day ahead becomes the current time;
- * otherwise it would date every later publication. A clock that is before the day itself corrects nothing.
- */
-function withPublication(
-  ledger: Ledger,
-  day: string,
-  wallMs: number,
-  change: (entry: DayEntry, now: string) => DayEntry,
-): Ledger {
-  return withEntry(ledger, day, (entry) => {
-    const { committed, firstCommittedAt, versionsFrom, superseded = [] } = entry;
-    const maxMs = wallMs > Date.parse(day) - DAY_MS ? wallMs + MAX_AHEAD_MS : Number.POSITIVE_INFINITY;
-    const times = [firstCommittedAt, versionsFrom, committed?.committedAt, ...superseded.map(({ at }) => at)];
-    const earlierMs = times.map((at) => Date.parse(at ?? '')).filter((atMs) => atMs <= maxMs);
-    const now = new Date(Math.max(wallMs, ...earlierMs)).toISOString();
-    const corrected = <T extends string | null | undefined>(at: T) =>
-      at && Date.parse(at) > maxMs ? now : at;
-    const versions = superseded.map((version) => ({ ...version, at: corrected(version.at) }));
-    return change(
-      {
-        ...entry,
-        ...(entry.superseded && { superseded: versions }),
-        ...(firstCommittedAt && { firstCommittedAt: corrected(firstCommittedAt) }),
-        ...(versionsFrom && { versionsFrom: corrected(versionsFrom) }),
-      },
-      now,
-    );
-  });
-}
-
 /** Records which run reads the day. @throws conflict if the claim has changed since the decision was made */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
@@ -454,7 +417,8 @@ export interface DayCommit {
  * @throws conflict if another run has taken over the claim, or a later reading is committed
  */
 export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledger {
-  return withPublication(ledger, day, commit.wallMs, (entry, now): DayEntry => {
+  const now = new Date(commit.wallMs).toISOString();
+  return withEntry(ledger, day, (entry): DayEntry => {
     const { claim, failure, continuation, disregarded, filledAtFirst: _known, ...rest } = entry;
     const { committed, reading } = commit;
     if (claim?.runId !== commit.runId) throw claimLost(day);
@@ -535,11 +499,11 @@ function isLaterReading(current: Committed, next: Committed): boolean {
 export function recordPublished(ledger: Ledger, day: string, objects: DayObjects, wallMs: number): Ledger {
   const { committed } = ledger.days[day] ?? {};
   if (!committed || committed.published || !hasSameObjects(committed, objects)) return ledger;
-  return withPublication(
+  const now = new Date(wallMs).toISOString();
+  return withEntry(
     ledger,
     day,
-    wallMs,
-    ({ superseded, ...entry }, now): DayEntry => ({
+    ({ superseded, ...entry }): DayEntry => ({
       ...entry,
       committed: { ...committed, published: true },
       ...(superseded && { superseded: endedBy(superseded, now) }),
@@ -648,11 +612,7 @@ function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most
   };
   const firstKept = superseded.findIndex((version, index) => !isOver(version, index));
   const forgotten = firstKept < 0 ? superseded : superseded.slice(0, firstKept);
-  if (forgotten.length === 0) return entry;
-  const times = [entry.versionsFrom, ...forgotten.map(({ at }) => at)].filter((at) => typeof at === 'string');
-  const fromMs = Math.min(nowMs, Math.max(...times.map((time) => Date.parse(time))));
-  const versionsFrom = new Date(fromMs).toISOString();
-  return { ...entry, superseded: superseded.slice(forgotten.length), versionsFrom };
+  return forgotten.length === 0 ? entry : { ...entry, superseded: superseded.slice(forgotten.length) };
 }
 
 /**

@@ -46,7 +46,7 @@ export class HashIndex {
   }
 }
 
-export function areEqual(one: Lanes, rowOfOne: number, other: Lanes, rowOfOther: number): boolean {
+function areEqual(one: Lanes, rowOfOne: number, other: Lanes, rowOfOther: number): boolean {
   const [a, b] = [rowOfOne * LANES, rowOfOther * LANES];
   return (
     one[a] === other[b] &&
