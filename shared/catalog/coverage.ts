@@ -16,7 +16,7 @@ import { isExpected } from '../planning/day-state.ts';
 import type { BrandReport } from '../context/context.ts';
 import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
-import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
+import { writeLedgerTable } from './ledger-tables.ts';
 
 /** Ages of a day, in days after its end, at which views show the commission of a record. */
 const KEPT_AGES = [30, 60, 90] as const;
@@ -143,13 +143,13 @@ export async function writeCoverage(
   hasReturnedRecords: boolean,
   checksObjects = false,
 ): Promise<void> {
-  const contentOf = async (month: string) => {
+  const rowsOf = async (month: string) => {
     const ledger = await run.ledger(month).cached();
     const upstreamOn = await upstreamDays(run, month);
     const of = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstreamOn };
-    return contentOfRows(coverageRows(ledger, of, run.clock.laterMs()));
+    return coverageRows(ledger, of, run.clock.laterMs());
   };
-  await writeLedgerTable(run, { shape: coverageTable, contentOf }, months, checksObjects);
+  await writeLedgerTable(run, { shape: coverageTable, rowsOf }, months, checksObjects);
 }
 
 /**

@@ -286,29 +286,22 @@ function sourcesOf(
   entries: ReadonlyMap<string, ReadonlyMap<string, DayEntry>>,
   known: ReturnType<typeof closedDays>['days'],
 ): Map<string, MoneyTable> {
-  const [ofOrders, ofTransactions] = MONEY_REPORTS.map(
-    ({ table }) => entries.get(table) ?? new Map<string, DayEntry>(),
-  );
-  const committed = (days: ReadonlyMap<string, DayEntry> = new Map()) =>
-    [...days].flatMap(([day, entry]) => (entry.committed ? [{ day, rows: entry.committed.rows }] : []));
-  const all = Map.groupBy([...committed(ofOrders), ...committed(ofTransactions)], ({ day }) => monthOf(day));
-  return new Map(
-    [...all.keys()].map((month) => {
-      const of = (days: ReturnType<typeof committed>) => days.filter(({ day }) => monthOf(day) === month);
-      const isErased = (day: string) => {
-        const named = known.get(dayId({ report: transactions.name, day }));
-        return (
-          (named !== undefined && named.place === undefined) ||
-          ofTransactions?.get(day)?.erasedAt !== undefined
-        );
-      };
-      const covers = of(committed(ofOrders)).every(
-        ({ day }) => ofTransactions?.get(day)?.committed || isErased(day),
-      );
-      const hasRows = of(committed(ofTransactions)).some(({ rows }) => rows > 0);
-      return [month, covers && hasRows ? 'transactions' : 'orders'];
-    }),
-  );
+  const daysOf = ({ table }: { table: string }) => entries.get(table) ?? new Map<string, DayEntry>();
+  const [ofOrders, ofTransactions] = [daysOf(orders), daysOf(transactions)];
+  const isErased = (day: string) => {
+    const named = known.get(dayId({ report: transactions.name, day }));
+    const { erasedAt } = ofTransactions.get(day) ?? {};
+    return (named !== undefined && named.place === undefined) || erasedAt !== undefined;
+  };
+  const [months, lacking, filled] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const [day, { committed }] of [...ofOrders, ...ofTransactions])
+    if (committed) months.add(monthOf(day));
+  for (const [day, { committed }] of ofOrders)
+    if (committed && !ofTransactions.get(day)?.committed && !isErased(day)) lacking.add(monthOf(day));
+  for (const [day, { committed }] of ofTransactions)
+    if (committed && committed.rows > 0) filled.add(monthOf(day));
+  const sourceOf = (month: string) => (filled.has(month) && !lacking.has(month) ? 'transactions' : 'orders');
+  return new Map([...months].map((month) => [month, sourceOf(month)]));
 }
 
 /** Adds what a sum of the month would lack: roles of money without a field, and amounts that cannot be read. */
