@@ -45,7 +45,6 @@ export interface DraftOptions extends LakeAccess {
 export interface CloseOptions extends DraftOptions {
   /** Closes the month although days, roles or amounts are missing, and records them. */
   anyway?: boolean;
-  /** The name of the machine's user. */
   by: string;
   sums: CloseSums;
 }
@@ -68,11 +67,8 @@ export interface CloseOutcome {
   before: Close[];
 }
 
-/** A month as a close would have it now. */
 export interface MonthDraft {
-  /** Without totals. */
   close: Close;
-  /** All closes of the brand, the oldest first. */
   closes: readonly Close[];
   settings: LakeBrandSettings | undefined;
   /** The brand's time zone; if it is not known, the zone in which a day ends last. */
@@ -180,7 +176,6 @@ async function publish({ reports }: BrandReports, closes: readonly Close[], mont
   for (const { ctx } of reports) await writeCloses(ctx, closes, [month]);
 }
 
-/** @throws BrandReportsError `config` if the lake has nothing of the brand */
 async function brandReports(options: DraftOptions): Promise<BrandReports[]> {
   const { lake, reports, settings } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
@@ -345,7 +340,6 @@ export function endOfMonth(month: string, timeZone: string): number {
   return endOfDay(daysOfMonth(month).at(-1) ?? '', timeZone);
 }
 
-/** @throws BrandReportsError `config` if the month of the close is not over */
 function refuseBeforeEnd({ clock }: DraftOptions, { close: { brand, month }, timeZone }: MonthDraft): void {
   const endMs = endOfMonth(month, timeZone);
   if (endMs <= runClock(clock).now().getTime()) return;

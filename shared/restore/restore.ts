@@ -4,7 +4,7 @@
  * earlier version, a ledger is made from snapshots, and every other document begins anew, except a close: nothing else
  * shows what people were paid by. Readers keep what is published (I3).
  */
-import type { Json } from '../json.ts';
+import { type Json, isJsonObject } from '../json.ts';
 import { monthOf } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { parseCurrentSettings, parseSettingsVersion } from '../lake/documents/brand-settings.ts';
@@ -149,7 +149,7 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
   }
   for await (const { key } of store.list(SETTINGS_OF_BRANDS)) {
     const of = parseBrandSettingsKey(key);
-    if (of) yield { key, brand: of.brand, ...settingsDocument(options.reports, of) };
+    if (of) yield { key, brand: of.brand, ...settingsDocument(options, of) };
   }
   for await (const { key } of store.list(CLOSES_PREFIX)) {
     const of = parseCloseKey(key);
@@ -161,16 +161,25 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
 }
 
 function settingsDocument(
-  reports: ReportRegistry,
+  { lake, reports }: RestoreOptions,
   { brand, hash }: { brand: string; hash?: string },
-): Pick<LakeDocument, 'parse' | 'otherwise' | 'isUnique'> {
+): Pick<LakeDocument, 'parse' | 'remake' | 'otherwise'> {
+  const key = brandSettingsKey(brand);
+  const current = parseCurrentSettings(brand, reports);
   if (hash === undefined)
     return {
-      parse: parseCurrentSettings(brand, reports),
+      parse: current,
       otherwise: 'begin it anew: the next run writes the settings of the brand again',
     };
   const parse = parseSettingsVersion(brandSettingsKey(brand, hash), hash, reports);
-  return { parse, otherwise: 'nothing: the lake has no earlier version of it', isUnique: true };
+  const remake = async (earlier: Json | undefined) => {
+    const stored = await lake.store.get(key);
+    const ofCurrent = stored && current(parseJsonDocument(key, stored.body)).current?.settings;
+    const settings = isJsonObject(earlier) ? earlier : (ofCurrent ?? {});
+    parse(settings);
+    return settings;
+  };
+  return { parse, remake, otherwise: `take it from ${key}, if that has the same settings` };
 }
 
 function ledgerDocument(

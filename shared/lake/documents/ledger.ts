@@ -48,7 +48,6 @@ const failure = storedObject(() => ({
 
 /** What is known of a day since it was first closed. It stays with the day whatever version is current. */
 const history = storedObject(() => ({
-  /** The start and the end of the reading that first closed the day. */
   after: z.optional(storedTime),
   by: storedTime,
   /** The time zone of that reading; missing if the ledger was made from snapshots. */
@@ -139,9 +138,7 @@ const checks = storedObject(() => ({
 }));
 
 const published = storedObject(() => ({
-  /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
   snapshot: storedId,
-  /** Whether the catalog was seen to point at `snapshot`. */
   published: z.boolean(),
   rows: storedCount,
   bytes: storedCount,
@@ -155,7 +152,6 @@ const published = storedObject(() => ({
   contradictions: z.optional(storedCount),
   attempt: storedId,
   pages: storedCount,
-  /** When the attempt began to read, and the time up to which its records are complete. */
   readFrom: storedTime,
   readTo: storedTime,
   /** The time zone in which the day was read; missing if the ledger was made from snapshots. */
@@ -185,7 +181,6 @@ const superseded = storedObject(() => ({
 }));
 
 const disregarded = storedObject(() => ({
-  /** When the reading began. */
   at: storedTime,
   rows: storedCount,
   queryFingerprint: z.string(),
@@ -229,7 +224,6 @@ export type Claim = z.infer<typeof claim>;
 export type Failure = z.infer<typeof failure>;
 export type DayHistory = z.infer<typeof history>;
 export type Committed = z.infer<typeof published>;
-/** The facts of a version that follow from its content alone, however it was read. */
 export type VersionContent = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
 export type Superseded = z.infer<typeof superseded>;
 export type DayEntry = z.infer<typeof dayEntry>;
@@ -237,8 +231,6 @@ export type DayEntry = z.infer<typeof dayEntry>;
 export type Ledger = z.infer<typeof ledger>;
 
 /**
- * Reads a stored ledger; `undefined` gives an empty ledger. Readings and failures that are later than the clocks count as
- * now.
  * @param clocks missing: times are returned as they are stored
  * @throws BrandReportsError `config` `damaged_document` if it is not the ledger of this scope
  */
@@ -321,7 +313,6 @@ const MAX_SUPERSEDED = 200;
 export const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 const UNAVAILABLE_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: HOUR_MS };
 
-/** @returns the same ledger if `change` returns the same entry */
 function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => DayEntry): Ledger {
   const { [day]: before = {} } = ledger.days;
   const after = change(before);
@@ -364,13 +355,9 @@ export function eraseDays(ledger: Ledger, days: readonly string[], at: string, j
     : { ...ledger, days: { ...ledger.days, ...Object.fromEntries(tombstones) } };
 }
 
-function lastChangeOf({
-  committed,
-  lastPlace,
-  lastBy,
-}: DayEntry = {}): Pick<DayEntry, 'lastPlace' | 'lastBy'> {
-  const { place = lastPlace, lastBy: changedBy, by } = committed?.history ?? {};
-  const last = changedBy ?? by ?? lastBy;
+function lastChangeOf(entry: DayEntry = {}): Pick<DayEntry, 'lastPlace' | 'lastBy'> {
+  const { place = entry.lastPlace, lastBy, by = entry.lastBy } = entry.committed?.history ?? {};
+  const last = lastBy ?? by;
   return { ...(place !== undefined && { lastPlace: place }), ...(last !== undefined && { lastBy: last }) };
 }
 
@@ -385,7 +372,6 @@ export function withoutTombstones(ledger: Ledger, isWanted: (day: string) => boo
   return { ...ledger, days: Object.fromEntries(days) };
 }
 
-/** Ends the attempt of this run. What it staged is not read again. */
 export function abandonDay(ledger: Ledger, day: string, run: string): Ledger {
   if (ledger.days[day]?.claim?.runId !== run) return ledger;
   return withEntry(ledger, day, ({ claim: _claim, ...entry }): DayEntry => entry);
@@ -399,11 +385,9 @@ export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, claim: { ...claim, runId: null } }));
 }
 
-/** The next version of a claimed day, or the same version with changed facts. */
 export interface DayCommit {
   runId: string;
   committed: Committed;
-  /** By the machine's clock. */
   wallMs: number;
   /**
    * Set for a reading, which ends the claim and earlier failures. A rollback or a rebuild leaves them, so that staged
@@ -475,7 +459,6 @@ function replaceCommitted(
   };
 }
 
-/** What names the objects of a day in the catalog. */
 export type DayObjects = Pick<Committed, 'snapshot' | 'history'>;
 
 /** A rollback may bring a snapshot back, but at another place of the day's chain of changes. */
@@ -518,7 +501,6 @@ export interface ExaminedDay {
   checks: ReadonlyMap<string, { fingerprint: string; count: number | undefined }>;
 }
 
-/** Records what checks found, if the content that they examined is still current. */
 export function recordFindings(ledger: Ledger, { day, snapshot, checks }: ExaminedDay): Ledger {
   const counted = [...checks].flatMap(([name, { count }]) => (count === undefined ? [] : [[name, count]]));
   const examined = [...checks].map(([name, { fingerprint }]) => [name, fingerprint]);
@@ -570,10 +552,8 @@ export function hasRows(ledgers: Iterable<Ledger>): boolean {
 }
 
 /**
- * Forgets versions whose time is over, the oldest first, so that the vacuum may delete them. A version's time is over
- * `keptMs` after it was replaced. If a day has more than `most` versions, the time of the oldest is over after a day.
+ * Forgets versions that were replaced `keptMs` ago, the oldest first, so that the vacuum may delete them.
  * @param most how many versions of a day are kept longer than a day
- * @returns the same ledger if nothing is forgotten
  */
 export function forgetVersions(
   ledger: Ledger,
