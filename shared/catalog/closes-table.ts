@@ -29,7 +29,6 @@ export const closesTable: TableShape = {
   ]),
 };
 
-/** The rows of one close and report, with the columns of `closesTable`. @param closes all closes of the brand, by month */
 export function closesRows(
   closes: readonly Close[],
   { name, table }: Pick<ReportDefinition, 'name' | 'table'>,
@@ -51,11 +50,6 @@ export function closesRows(
   });
 }
 
-/**
- * Writes the table for these months, and removes the rows of months that are no longer closed.
- * @param closes all closes of the brand, by month
- * @param months missing: all
- */
 export async function writeCloses(
   ctx: BrandReport,
   closes: readonly Close[],

@@ -18,7 +18,6 @@ import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
 import { writeLedgerTable } from './ledger-tables.ts';
 
-/** Ages of a day, in days after its end, at which views show the commission of a record. */
 const KEPT_AGES = [30, 60, 90] as const;
 
 const COLUMNS = columnsOf([
@@ -78,7 +77,6 @@ export const coverageTable: TableShape = {
 /** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
 export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
 
-/** The rows of a month's coverage, one for each day of the ledger that is expected, in order, with the columns of `coverageTable`. */
 export function coverageRows(ledger: Ledger, of: ReportDays, nowMs: number): Row[] {
   const { policy } = of;
   return Object.entries(ledger.days)

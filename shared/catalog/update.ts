@@ -32,7 +32,6 @@ import { tableRoles, viewOver } from './view-roles.ts';
 
 const CONCURRENCY = 8;
 
-/** The options of an update; times are wall clock in milliseconds. */
 export interface UpdateOptions extends LakeAccess {
   /** They decide which days are due; partitions of brands that they lack are published too. */
   settings: Settings;
@@ -85,7 +84,6 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
   return { ...outcome, brandsLeft };
 }
 
-/** What the stamp contains when the catalog is up to date. An earlier program changes nothing that a later one made. */
 function wantedStamp({ program, settings, catalogId, lake }: UpdateOptions, found: CatalogStamp) {
   const newest = found.program !== undefined && isNewer(found.program, program) ? found.program : program;
   const place = [newest, catalogId, lake.store.url];
@@ -182,7 +180,6 @@ function contextOf(
   return createBrandReport(options, documents, { brand, report, policy });
 }
 
-/** Commits every table of the lake to Iceberg. @returns whether all are up to date */
 async function updateIceberg(
   options: UpdateOptions,
   time: TimeBudget,

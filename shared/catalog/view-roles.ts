@@ -19,9 +19,7 @@ import { amountSql, decimalSql, listSql, textSql } from '../reports/views/view-s
 import { type Role, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
 import { type ViewedSchema, changesSql, valuesSql } from './record-sql.ts';
 
-/** By table. */
 export type TableSchemas = ReadonlyMap<string, ViewedSchema>;
-/** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
 /** The roles by these settings. @param ledgers of the brands that have rows; missing: the brands of the settings */
@@ -122,7 +120,6 @@ function withRoles(
 
 /** Where a record may have the value of a role: in a column, in the JSON that a column contains, or in `_rescued`. */
 interface ValuePlace {
-  /** Its value in SQL; a text, unless the place is a column of decimals. */
   value: string;
   isDecimal: boolean;
 }
@@ -170,7 +167,6 @@ function roleSql(
   }
 }
 
-/** The first text that is not empty. */
 function textOf(places: readonly ValuePlace[], values: Values): string {
   const texts = places.map(({ value }) => values.name(textSql(value)));
   const [only = 'CAST(NULL AS varchar)', ...others] = texts;

@@ -13,7 +13,6 @@ import { type RecordKey, columnsOfKey, isKeyless, keyHashes } from './record-key
 /** What a change has of a row, 0: nothing; `NEW_KEY`: only the key of a new group. */
 export const [ALTERED, REMOVED, ADDED, NEW_KEY] = [1, 2, 3, 4] as const;
 
-/** A version, and the hash of each of its rows. */
 export interface ComparedVersion {
   file: CodedFile;
   hashes: Lanes;

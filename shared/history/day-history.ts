@@ -226,7 +226,6 @@ async function comparedVersions(
   return records && { ...versions, records, key: name };
 }
 
-/** @returns `undefined` if the changes take too many bytes */
 async function writtenChanges(
   ctx: HistoryContext,
   day: string,
@@ -254,7 +253,6 @@ async function writtenChanges(
   return written.bytes > bound ? undefined : { snapshot: id, ...written };
 }
 
-/** @throws if the object is missing or has another number of rows */
 async function earlierChanges(
   ctx: HistoryContext,
   day: string,

@@ -16,7 +16,6 @@ import { type RecordKey, columnsOfKey, keyColumn } from './record-key.ts';
 
 export type ChangeCause = 'reading' | 'rollback' | 'rebuild';
 
-/** What all rows of a change have in common, by control column. */
 export interface ChangeFacts {
   _place: bigint;
   _cause: ChangeCause;
@@ -27,7 +26,6 @@ export interface ChangeFacts {
 }
 
 export interface WrittenChange {
-  /** The object with the earlier changes. */
   earlier: ReadableFile | undefined;
   before: CodedFile;
   after: CodedFile;
@@ -41,7 +39,6 @@ const WHAT = [undefined, 'altered', 'removed', 'added', 'added'];
 /** Fewer rows are written together with the rows of other row groups. */
 const WHOLE_ROWS = 1_000;
 
-/** @throws if a version or the object with the earlier changes cannot be read; then nothing was written */
 export async function writeChange(
   output: ObjectWriter,
   columns: readonly Column[],

@@ -28,7 +28,6 @@ import type { Partition } from '../ports.ts';
 
 export { beforeTable } from '../reports/view.ts';
 
-/** Partition keys of the tables that are built from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 
 export const COVERAGE_TABLE = 'coverage';
@@ -106,7 +105,6 @@ export function icebergMetadataPrefix(table: string): string {
   return `${icebergLocation(table)}/metadata/`;
 }
 
-/** `snapshots/orders/brand=acme/`; with fewer partition keys than the table has, it covers more objects. */
 export function partitionPrefix(table: string, partition: Partition): string {
   return `${tablePrefix(table)}${partitionPath(partition)}/`;
 }
@@ -125,13 +123,11 @@ export function versionKey(table: string, brand: string, day: string, snapshot: 
   return snapshotKey(table, dayPartition(brand, day), snapshot);
 }
 
-/** The snapshot id of an object under `snapshots/`; `undefined` if the object is not ours. */
 export function snapshotOfKey(key: string): string | undefined {
   const [file, id] = key.split('/').reverse();
   return file === SNAPSHOT_FILE && id !== '' ? id : undefined;
 }
 
-/** The brand and day of a snapshot of this table; `undefined` for objects that are not ours. */
 export function parseSnapshotKey(table: string, key: string): { brand: string; day: string } | undefined {
   const [folder = ''] = key.slice(tablePrefix(table).length).split('/');
   const brand = folder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
@@ -188,7 +184,6 @@ export function ledgerKey(report: string, brand: string, month: string): string 
   return `${reportLedgersPrefix(report)}${brand}/${month}.json`;
 }
 
-/** The inverse of `ledgerKey`; `undefined` for a report state and for objects that are not ours. */
 export function parseLedgerKey(key: string): { report: string; brand: string; month: string } | undefined {
   if (!key.startsWith(LEDGERS_PREFIX)) return undefined;
   const [, report, brand, month] =
@@ -223,7 +218,6 @@ export function brandSettingsPrefix(brand: string): string {
   return `${SETTINGS_OF_BRANDS}${brand}/`;
 }
 
-/** `schema/settings/acme/<hash>.json`; without a hash, `current.json`, which has the settings that count. */
 export function brandSettingsKey(brand: string, hash = 'current'): string {
   return `${brandSettingsPrefix(brand)}${hash}.json`;
 }
@@ -258,13 +252,11 @@ export function parseProgressKey(key: string): { brand: string; day: string } | 
   return of && key === progressKey(report, brand, of.day, of.id) ? { brand, day: of.day } : undefined;
 }
 
-/** The brand of a rate budget; `undefined` for objects that are not ours. */
 export function brandOfRateBudget(key: string): string | undefined {
   const brand = key.slice(RATES_PREFIX.length, -'.json'.length);
   return isName(brand) && key === rateBudgetKey(brand) ? brand : undefined;
 }
 
-/** Whether a text can stand between two `/` of a key. */
 function isName(text: string): boolean {
   return /^[^/.\\][^/\\]*$/.test(text);
 }

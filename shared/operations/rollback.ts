@@ -41,7 +41,6 @@ export interface RollbackOptions extends LakeAccess {
   report: ReportDefinition;
   /** Missing: the only brand that has the day. */
   brand?: string;
-  /** `YYYY-MM-DD` */
   day: string;
 }
 
@@ -50,7 +49,6 @@ export interface KeptVersion {
   snapshot: string;
   /** When queries began to find it; `null` if that is not known. */
   from: string | null;
-  /** `null` if it is the current version. */
   to: string | null;
   /** `null` if the snapshot cannot be read. */
   rows: number | null;
@@ -58,7 +56,6 @@ export interface KeptVersion {
   open: boolean | null;
 }
 
-/** The versions of a day, the oldest first. */
 export interface DayVersions {
   brand: string;
   report: string;
@@ -74,13 +71,11 @@ export type RollbackOutcome =
       day: string;
       snapshot: string;
       rows: number;
-      /** The replaced version, which is kept. */
       replaced: { snapshot: string; rows: number };
     }
   /** Another run reads the day, and would replace the version that is published now. */
   | { status: 'busy'; brand: string; report: string; day: string };
 
-/** @throws BrandReportsError `config` if the lake has no version of the day, or has the day for several brands */
 export async function listVersions(options: RollbackOptions): Promise<DayVersions> {
   const { day, report } = options;
   const { ctx, open } = await dayOfBrand(options);
@@ -216,7 +211,6 @@ function brandsOf(days: readonly DayOfBrand[]): string {
   return days.map(({ ctx }) => ctx.brand).join(', ');
 }
 
-/** @throws BrandReportsError `config` if the day cannot go back to this version */
 function assertCanReturn(all: readonly Superseded[], committed: Committed, to: string, day: string): void {
   const kept = all.filter(({ snapshot }) => snapshot !== committed.snapshot);
   const versions = kept.filter(({ snapshot }) => snapshot === to);
@@ -243,7 +237,6 @@ function assertCanReturn(all: readonly Superseded[], committed: Committed, to: s
     );
 }
 
-/** @throws BrandReportsError `config` if the snapshot is missing or damaged */
 async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<SnapshotContent> {
   const unreadable = (why: string) =>
     configError(

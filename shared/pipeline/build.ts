@@ -60,9 +60,6 @@ export async function build(
   return 'conflict' in built ? built : withKeyProblem(ctx, slices, built);
 }
 
-/**
- * I1: a key that does not identify all records drops no record. A finding shows the problem and the field names met.
- */
 function withKeyProblem(
   { settings: { key } }: BuildContext,
   slices: readonly Slice[],

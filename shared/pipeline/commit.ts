@@ -10,11 +10,7 @@ import type { OpenDay } from '../context/open-day.ts';
 import { replaceVersion } from './replace-version.ts';
 
 export interface ReadingCommit {
-  /** Id of the run's continuation: runs that continue it do not read the day again. */
   continuation: string;
-  /**
-   * Whether fewer records replace records that can no longer change, because the run was started with `--accept-fewer`.
-   */
   isAccepted: boolean;
 }
 

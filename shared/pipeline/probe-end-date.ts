@@ -5,7 +5,6 @@ import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from '../context/context.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
 
-/** What the service means by `end_date`; `undefined` if days without records leave that unknown. */
 type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
 
 /** After this pause the probe compares other days. */

@@ -28,14 +28,7 @@ import { type StagedDay, pagesOf } from '../attempt/staged-records.ts';
 
 export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'leases' | 'progress'> {}
 
-export type RebuildObstacle =
-  | ReplayObstacle
-  /** Its raw records, or the progress document that lists them, cannot be read. */
-  | 'raw_damaged'
-  /** Records with the same key differ, and only a second reading can show why. */
-  | 'key_unclear'
-  /** A rollback published an older version, and the raw records belong to a later version. */
-  | 'rolled_back';
+export type RebuildObstacle = ReplayObstacle | 'raw_damaged' | 'key_unclear' | 'rolled_back';
 
 export interface RebuiltDay {
   dt: string;
@@ -99,7 +92,6 @@ async function rebuildCommitted(
   }
 }
 
-/** @returns `raw_damaged` if the progress document that lists the raw records is damaged */
 async function replayOf(
   ctx: RebuildContext,
   day: string,
@@ -151,7 +143,6 @@ async function commit(
   });
 }
 
-/** Without the fields that the new content replaces. They must not stay if the new content does not have them. */
 function withoutContent(committed: Committed): Committed {
   const { values: _values, ...others } = committed;
   return others;

@@ -21,7 +21,6 @@ export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
   cause: 'reading' | 'rollback' | 'rebuild';
 }
 
-/** @throws BrandReportsError `conflict` if another run has taken the day over; then nothing has changed */
 export async function replaceVersion(
   ctx: BrandReport & HistoryContext,
   open: OpenDay,

@@ -91,7 +91,6 @@ async function placeAfter(store: ObjectStore, objects: readonly ObjectOfDay[]): 
   return next;
 }
 
-/** The content of the first object that can be read. @throws BrandReportsError if the store fails: the object may be intact */
 async function firstReadable(
   store: ObjectStore,
   objects: readonly ObjectOfDay[],

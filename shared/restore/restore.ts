@@ -78,7 +78,6 @@ interface LakeDocument extends DocumentScope {
   remake?: (earlier: Json | undefined) => Promise<object>;
   /** What is done if the store has no earlier version; missing: the document begins anew. */
   otherwise?: string;
-  /** Whether only an earlier version restores it. */
   isUnique?: true;
   /** Whether runs do without it, so that a reader of tables may lack the right to read it. */
   isHint?: true;
@@ -245,7 +244,6 @@ async function parsed({ key, parse }: LakeDocument, body: Uint8Array): Promise<J
   return stored;
 }
 
-/** Restores a document if `apply` is set. A failure is recorded for this document and does not stop the others. */
 async function treat(
   options: RestoreOptions,
   document: LakeDocument,

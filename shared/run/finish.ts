@@ -34,7 +34,6 @@ export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
   sizeBefore: number | undefined;
 }
 
-/** How a report ended in a run. The report state keeps it for the watcher. */
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
