@@ -19,11 +19,7 @@ export const closesTable: TableShape = {
   partitionKeys: MONTH_PARTITION_KEYS,
   columns: columnsOf([
     ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
-    [
-      'place',
-      'bigint',
-      'How many changes of the day the close contains; NULL: the day was erased since, and is in no comparison',
-    ],
+    ['place', 'bigint', 'How many changes of the day the close contains; NULL: it was erased since'],
     ['counts', 'boolean', 'Whether the commission of this report counts in the month of the day'],
     ['closed_at', 'timestamp', 'When the month was closed, in UTC'],
   ]),

@@ -30,17 +30,18 @@ export interface ChangedRecords {
 }
 
 /**
- * @param keyless the hashes by which records without a key are compared, if these are others
+ * @param keyless the hashes by which records without a key are compared
  * @returns `undefined` if the records are equal
  */
 export async function changedRecords(
   before: ComparedVersion,
   after: ComparedVersion,
   key: RecordKey,
-  keyless?: { before: Lanes; after: Lanes },
+  keyless: { before: ComparedVersion; after: ComparedVersion },
 ): Promise<ChangedRecords | undefined> {
   const unpaired = unpairedRows(before.hashes, after.hashes);
-  const ofKeyless = keyless ? unpairedRows(keyless.before, keyless.after) : unpaired;
+  const ofKeyless =
+    keyless.before === before ? unpaired : unpairedRows(keyless.before.hashes, keyless.after.hashes);
   if (![unpaired.before, unpaired.after, ofKeyless.before, ofKeyless.after].some((rows) => rows.includes(1)))
     return undefined;
   const keys = { before: await keyHashes(before.file, key), after: await keyHashes(after.file, key) };

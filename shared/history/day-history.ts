@@ -201,28 +201,26 @@ async function comparedVersions(
     known.key ?? (await keyOf(ctx, before.rows > 0 ? oldFile : newFile, before.rows > 0 ? before : after));
   const { columns } = await ctx.schema.cached();
   const key = keyOfName(columns, name);
-  const asRows = { before: oldHashes.all(), after: newHashes.all() };
+  const asRows = {
+    before: { file: oldFile, hashes: oldHashes.all() },
+    after: { file: newFile, hashes: newHashes.all() },
+  };
   const { retypedFields, recordHashes } = await loadRetyped();
   const retyped = retypedFields(columns, before.values?.filled, after.values?.filled);
-  const compare = async () => {
-    const [one, other] = [
-      { file: oldFile, hashes: asRows.before },
-      { file: newFile, hashes: asRows.after },
-    ];
-    if (retyped.size === 0)
-      return { before: one, after: other, records: await changedRecords(one, other, key) };
-    const asRecords = {
-      before: { file: oldFile, hashes: (await recordHashes(old, columns, retyped)).all() },
-      after: { file: newFile, hashes: (await recordHashes(now, columns, retyped)).all() },
-    };
-    // An earlier change may have added a record without a key, and its row there has the columns of then.
-    const keyless = known.object ? asRows : undefined;
-    return {
-      ...asRecords,
-      records: await changedRecords(asRecords.before, asRecords.after, key, keyless),
-    };
-  };
-  const { records, ...versions } = await compare();
+  const versions =
+    retyped.size === 0
+      ? asRows
+      : {
+          before: { file: oldFile, hashes: (await recordHashes(old, columns, retyped)).all() },
+          after: { file: newFile, hashes: (await recordHashes(now, columns, retyped)).all() },
+        };
+  // An earlier change may have added a record without a key, and its row there has the columns of then.
+  const records = await changedRecords(
+    versions.before,
+    versions.after,
+    key,
+    known.object ? asRows : versions,
+  );
   return records && { ...versions, records, key: name };
 }
 

@@ -185,30 +185,21 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
     }),
   );
   const all = found.flat();
-  const [only, ...others] = all.filter(({ ctx }) => ctx.brand === (options.brand ?? ctx.brand));
-  if (!only) throw nothingCommitted(options, all);
-  if (others.length > 0) throw severalBrands(options, all);
-  return only;
-}
-
-function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
-  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
-  const hint = all.length > 0 ? ` It has the day of: ${brandsOf(all)}.` : '';
-  return configError(
+  const own = all.filter(({ ctx }) => ctx.brand === (options.brand ?? ctx.brand));
+  const [only] = own;
+  if (only && own.length === 1) return only;
+  const having = all.map(({ ctx }) => ctx.brand).join(', ');
+  if (only)
+    throw configError(
+      'several_brands',
+      `${lake.store.url} has ${report.name} ${day} for several brands. Choose one with --brand: ${having}.`,
+    );
+  const whose = options.brand === undefined ? '' : ` of the brand "${options.brand}"`;
+  const hint = having === '' ? '' : ` It has the day of: ${having}.`;
+  throw configError(
     'day_not_committed',
     `${lake.store.url} has no version of ${report.name} ${day}${whose}.${hint} Compare the day, --brand and --lake with the output of "brand-reports status".`,
   );
-}
-
-function severalBrands({ report, day, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
-  return configError(
-    'several_brands',
-    `${lake.store.url} has ${report.name} ${day} for several brands. Choose one with --brand: ${brandsOf(all)}.`,
-  );
-}
-
-function brandsOf(days: readonly DayOfBrand[]): string {
-  return days.map(({ ctx }) => ctx.brand).join(', ');
 }
 
 function assertCanReturn(all: readonly Superseded[], committed: Committed, to: string, day: string): void {

@@ -319,14 +319,6 @@ function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => Day
   return after === before ? ledger : { ...ledger, days: { ...ledger.days, [day]: after } };
 }
 
-function withCommitted(ledger: Ledger, day: string, change: (committed: Committed) => Committed): Ledger {
-  return withEntry(ledger, day, (entry) => {
-    if (!entry.committed) return entry;
-    const committed = change(entry.committed);
-    return committed === entry.committed ? entry : { ...entry, committed };
-  });
-}
-
 /** Records which run reads the day. @throws conflict if the claim has changed since the decision was made */
 export function claimDay(ledger: Ledger, day: string, expected: Claim | undefined, next: Claim): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => {
@@ -504,13 +496,17 @@ export interface ExaminedDay {
 export function recordFindings(ledger: Ledger, { day, snapshot, checks }: ExaminedDay): Ledger {
   const counted = [...checks].flatMap(([name, { count }]) => (count === undefined ? [] : [[name, count]]));
   const examined = [...checks].map(([name, { fingerprint }]) => [name, fingerprint]);
-  return withCommitted(ledger, day, (committed): Committed => {
-    if (committed.snapshot !== snapshot) return committed;
+  return withEntry(ledger, day, (entry): DayEntry => {
+    const { committed } = entry;
+    if (committed?.snapshot !== snapshot) return entry;
     const { findings: before = {}, examined: known } = committed.checks ?? {};
     const kept = Object.entries(before).filter(([name]) => !checks.has(name));
     const findings = Object.fromEntries([...kept, ...counted]);
     const all = { ...known, ...Object.fromEntries(examined) };
-    return { ...committed, checks: { ...committed.checks, findings, examined: all } };
+    return {
+      ...entry,
+      committed: { ...committed, checks: { ...committed.checks, findings, examined: all } },
+    };
   });
 }
 
