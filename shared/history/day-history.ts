@@ -290,18 +290,6 @@ export async function areChangesIntact(
   }
 }
 
-/** Call it after a change is committed. */
-export function logChange(
-  { log }: Pick<HistoryContext, 'log'>,
-  day: string,
-  rows: number,
-  { last }: DayHistory,
-): void {
-  if (!last) return;
-  const { rowsBefore, added, removed, altered } = last;
-  log({ event: 'day_changed', day, rowsBefore, rows, added, removed, altered });
-}
-
 /** The ends of these ages of a day, in days after its end, in the zone of its first close; `null` without a zone. */
 export function endOfAge(day: string, { timeZone }: DayHistory, age: number): Date | null {
   return timeZone === undefined ? null : new Date(endOfDay(addDays(day, age), timeZone));

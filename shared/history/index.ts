@@ -4,6 +4,5 @@ export {
   areChangesIntact,
   endOfAge,
   historyAfter,
-  logChange,
 } from './day-history.ts';
 export { rowsAt } from './rows-at.ts';

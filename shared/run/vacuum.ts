@@ -26,10 +26,7 @@ export async function vacuumLedgerTable(ctx: RunContext, table: string): Promise
   const leading = monthPartition(brand, report.name);
   const published = await publishedSnapshots(ctx, table, leading);
   const listed = await Array.fromAsync(lake.store.list(partitionPrefix(table, leading)));
-  const snapshots = listed.flatMap((object) => {
-    const id = snapshotOfKey(object.key);
-    return id === undefined ? [] : [{ ...object, id }];
-  });
+  const snapshots = listed.filter(({ key }) => snapshotOfKey(key) !== undefined);
   const byMonth = Map.groupBy(snapshots, ({ key }) => key.split('/').slice(0, -2).join('/'));
   const keys = [...byMonth.values()].flatMap((ofMonth) => {
     const oldestFirst = ofMonth.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
@@ -37,7 +34,7 @@ export async function vacuumLedgerTable(ctx: RunContext, table: string): Promise
       const replacement = oldestFirst[index + 1];
       const { modifiedAt } = replacement ?? snapshot;
       const isInUse = clock.earlierMs() - modifiedAt.getTime() < SNAPSHOT_GRACE_MS;
-      return published.has(snapshot.id) || isInUse ? [] : [snapshot.key];
+      return published.has(snapshotOfKey(snapshot.key) ?? '') || isInUse ? [] : [snapshot.key];
     });
   });
   if (keys.length > 0) await lake.store.delete(keys);

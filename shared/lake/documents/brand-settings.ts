@@ -204,7 +204,11 @@ export class StoredSettings {
     if (adoption.by === 'functions') return;
     const found = await mapConcurrent(Object.entries(brands), CONCURRENCY, async ([brand, given]) => {
       // If the store gives no answer now, the brand itself fails; what functions maintain stays in any case.
-      const known = await this.#document(brand).cached().catch(unlessTransient);
+      const known = await this.#document(brand)
+        .cached()
+        .catch((thrown: unknown) => {
+          if (asBrandReportsError(thrown).kind !== 'transient') throw thrown;
+        });
       const old = known && isLeft(known.current, adoption) ? await this.of(brand) : undefined;
       return changesOfMeaning(old ?? given, given).map((of) => `\n- ${brand} ${of.report}: ${of.change}`);
     });
@@ -225,10 +229,6 @@ export class StoredSettings {
     this.#documents.set(brand, found);
     return found;
   }
-}
-
-function unlessTransient(thrown: unknown): undefined {
-  if (asBrandReportsError(thrown).kind !== 'transient') throw thrown;
 }
 
 function isLeft(current: Stored['current'], { by, isAsked }: Adoption): boolean {
