@@ -185,12 +185,9 @@ export function ledgerKey(report: string, brand: string, month: string): string 
 }
 
 export function parseLedgerKey(key: string): { report: string; brand: string; month: string } | undefined {
-  if (!key.startsWith(LEDGERS_PREFIX)) return undefined;
-  const [, report, brand, month] =
-    /^([^/]+)\/([^/.\\][^/\\]*)\/(\d{4}-\d\d)\.json$/.exec(key.slice(LEDGERS_PREFIX.length)) ?? [];
-  return report === undefined || brand === undefined || month === undefined
-    ? undefined
-    : { report, brand, month };
+  const [, report = '', brand = '', month = ''] =
+    /^ledger\/([^/]+)\/([^/]+)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
+  return isName(brand) ? { report, brand, month } : undefined;
 }
 
 export function reportStateKey(report: string, brand: string): string {

@@ -47,13 +47,8 @@ export const SNAPSHOT_GRACE_MS = DAY_MS;
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
- * The vacuum deletes objects that nothing references:
- * - snapshots, also of what records were before they changed, that no ledger and no catalog references, when they are older
- * than a day
- * - attempts that no ledger references, after a week
- *
- * Runs delete objects of the lake only here, and each report's runs delete only their own. A day that is being read is
- * left alone: its snapshot may be written but not committed yet (I4).
+ * Deletes snapshots that no ledger and no catalog references, and attempts that no ledger references. Each report's runs
+ * delete only their own. A day that is being read is left alone: its snapshot may be written but not committed yet (I4).
  * @returns the months in which it found snapshots, for `forgetOldVersions`
  */
 export async function vacuum(ctx: RunContext): Promise<string[]> {
@@ -111,8 +106,7 @@ async function publishedSnapshots(
 }
 
 /**
- * The keys of a brand's snapshots or attempts whose objects are all old enough and that the day's entry does not
- * reference. Objects with foreign keys are left alone.
+ * Objects with foreign keys are left alone.
  * @returns also the months whose ledgers were read, except damaged ones
  */
 async function unreferenced(

@@ -255,11 +255,7 @@ export function committedSnapshotKey({ committed, ...day }: CommittedDay): strin
   return snapshotKeyOf(day, committed.snapshot);
 }
 
-async function readDocument<T>(
-  store: ObjectStore,
-  key: string,
-  parse: (stored: Json | undefined) => T,
-): Promise<T> {
+async function readDocument<T>(store: ObjectStore, key: string, parse: (stored: Json | undefined) => T) {
   const stored = await store.get(key);
   return parse(stored && parseJsonDocument(key, stored.body));
 }
