@@ -10,7 +10,7 @@ import { CLOSES_TABLE, MONTH_PARTITION_KEYS, monthPartition } from '../lake/path
 import type { Row } from '../lake/table/columns.ts';
 import type { TableShape } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
-import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
+import { writeLedgerTable } from './ledger-tables.ts';
 
 export const closesTable: TableShape = {
   name: CLOSES_TABLE,
@@ -19,17 +19,12 @@ export const closesTable: TableShape = {
   partitionKeys: MONTH_PARTITION_KEYS,
   columns: columnsOf([
     ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
-    [
-      'place',
-      'bigint',
-      'How many changes of the day the close contains; NULL: the day was erased since, and is in no comparison',
-    ],
+    ['place', 'bigint', 'How many changes of the day the close contains; NULL: it was erased since'],
     ['counts', 'boolean', 'Whether the commission of this report counts in the month of the day'],
     ['closed_at', 'timestamp', 'When the month was closed, in UTC'],
   ]),
 };
 
-/** The rows of one close and report, with the columns of `closesTable`. @param closes all closes of the brand, by month */
 export function closesRows(
   closes: readonly Close[],
   { name, table }: Pick<ReportDefinition, 'name' | 'table'>,
@@ -46,34 +41,20 @@ export function closesRows(
     const known = before.days.get(id);
     const wasCounted = known?.place !== undefined && countsIn(before, day);
     if (known && known.place === place && counts === wasCounted) return [];
-    return [
-      {
-        dt: day,
-        place: place === undefined ? null : BigInt(place),
-        counts,
-        closed_at: new Date(closedAt),
-      },
-    ];
+    const numbered = place === undefined ? null : BigInt(place);
+    return [{ dt: day, place: numbered, counts, closed_at: new Date(closedAt) }];
   });
 }
 
-/**
- * Writes the table for these months, and removes the rows of months that are no longer closed.
- * @param closes all closes of the brand, by month
- * @param months missing: all
- */
 export async function writeCloses(
   ctx: BrandReport,
   closes: readonly Close[],
   months?: readonly string[],
 ): Promise<void> {
   const leading = monthPartition(ctx.brand, ctx.report.name);
-  const published =
-    months ??
-    [...((await ctx.lake.catalog?.snapshotsByPartition(CLOSES_TABLE, leading)) ?? new Map()).keys()].flatMap(
-      (path) => /month=([^/]+)/.exec(path)?.[1] ?? [],
-    );
-  const wanted = months ?? [...new Set([...published, ...closes.map(({ month }) => month)])];
-  const contentOf = async (month: string) => contentOfRows(closesRows(closes, ctx.report, month));
-  await writeLedgerTable(ctx, { shape: closesTable, contentOf }, wanted, false);
+  const published = months ? new Map() : await ctx.lake.catalog?.snapshotsByPartition(CLOSES_TABLE, leading);
+  const known = [...(published?.keys() ?? [])].flatMap((path) => /month=([^/]+)/.exec(path)?.[1] ?? []);
+  const wanted = months ?? [...new Set([...known, ...closes.map(({ month }) => month)])];
+  const rowsOf = (month: string) => closesRows(closes, ctx.report, month);
+  await writeLedgerTable(ctx, { shape: closesTable, rowsOf }, wanted, false);
 }

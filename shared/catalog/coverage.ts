@@ -5,7 +5,7 @@
  * (`STATE_NOW_SQL`).
  */
 import { columnsOf } from '../lake/documents/described-columns.ts';
-import { rethrowBugs } from '../errors.ts';
+import { undamaged } from '../lake/documents/cas-document.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { endOfAge } from '../history/index.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
@@ -16,30 +16,21 @@ import { isExpected } from '../planning/day-state.ts';
 import type { BrandReport } from '../context/context.ts';
 import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
-import { contentOfRows, writeLedgerTable } from './ledger-tables.ts';
+import { writeLedgerTable } from './ledger-tables.ts';
 
-/** Ages of a day, in days after its end, at which views show the commission of a record. */
 const KEPT_AGES = [30, 60, 90] as const;
 
 const COLUMNS = columnsOf([
   ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
   ['state', 'string', 'The state of the day when the row was written, e.g. complete, settled or failed'],
-  [
-    'committed_state',
-    'string',
-    'The state of the published version: open, complete, settled or unverified; NULL: no version',
-  ],
+  ['committed_state', 'string', 'The state of the published version, e.g. open or complete; NULL: none'],
   ['rows', 'bigint', 'The rows of the published version'],
   ['pages', 'bigint', 'The pages of the reading that made the version'],
   ['refused_lookups', 'bigint', 'Clicks whose latest detail request the service refused'],
   ['digest', 'string', 'A hash of the content of the version'],
   ['read_from', 'timestamp', 'When the reading of the version began'],
   ['read_to', 'timestamp', 'Up to when the version has every record'],
-  [
-    'failed_since',
-    'timestamp',
-    'Since when every reading of the day has failed; NULL: the last reading succeeded',
-  ],
+  ['failed_since', 'timestamp', 'Since when every reading has failed; NULL: the last one succeeded'],
   ['failure', 'string', 'Why the last reading failed, and what to do'],
   ['next_due', 'timestamp', 'When the day is due next; NULL: no further reading is planned'],
   ['overdue_at', 'timestamp', 'From when on the day counts as overdue'],
@@ -47,19 +38,11 @@ const COLUMNS = columnsOf([
   ['time_zone', 'string', 'The time zone in which the day was read'],
   ['start_date', 'string', 'The setting startDate at the last run'],
   ['first_committed_at', 'timestamp', 'When the first version of the day was committed'],
-  [
-    'first_after',
-    'timestamp',
-    'When the reading began that first closed the day; NULL: the day is open, or was restored',
-  ],
+  ['first_after', 'timestamp', 'When the reading began that first closed the day; NULL: open or restored'],
   ['first_by', 'timestamp', 'When the reading ended that first closed the day; NULL: the day is open'],
   ['key', 'string', 'The columns that identify a record among the changes of the day; NULL or empty: none'],
   ['place', 'bigint', 'How many changes the day has had since it was first closed; NULL: the day is open'],
-  [
-    'anew_place',
-    'bigint',
-    'The change with which history began anew: what the day was before it is not known',
-  ],
+  ['anew_place', 'bigint', 'The change with which history began anew: what was before is not known'],
   ['anew_by', 'timestamp', 'From when on the past of the day is known, if its history began anew'],
   ...KEPT_AGES.map(
     (age) =>
@@ -78,7 +61,6 @@ export const coverageTable: TableShape = {
 /** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
 export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
 
-/** The rows of a month's coverage, one for each day of the ledger that is expected, in order, with the columns of `coverageTable`. */
 export function coverageRows(ledger: Ledger, of: ReportDays, nowMs: number): Row[] {
   const { policy } = of;
   return Object.entries(ledger.days)
@@ -143,24 +125,13 @@ export async function writeCoverage(
   hasReturnedRecords: boolean,
   checksObjects = false,
 ): Promise<void> {
-  const contentOf = async (month: string) => {
+  const rowsOf = async (month: string) => {
     const ledger = await run.ledger(month).cached();
-    const upstreamOn = await upstreamDays(run, month);
+    // If the upstream ledger is damaged, its own report fails; the coverage of this report is still written.
+    const upstream = run.upstream && (await undamaged(run.upstream.ledger(month).cached()));
+    const upstreamOn = upstream && ((day: string) => upstream.days[day]);
     const of = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstreamOn };
-    return contentOfRows(coverageRows(ledger, of, run.clock.laterMs()));
+    return coverageRows(ledger, of, run.clock.laterMs());
   };
-  await writeLedgerTable(run, { shape: coverageTable, contentOf }, months, checksObjects);
-}
-
-/**
- * If the ledger of the upstream report cannot be read, that report fails; the coverage of this report is still written.
- */
-async function upstreamDays({ upstream }: BrandReport, month: string): Promise<ReportDays['upstreamOn']> {
-  try {
-    const ledger = await upstream?.ledger(month).cached();
-    return ledger && ((day) => ledger.days[day]);
-  } catch (thrown) {
-    rethrowBugs(thrown);
-    return undefined;
-  }
+  await writeLedgerTable(run, { shape: coverageTable, rowsOf }, months, checksObjects);
 }

@@ -40,11 +40,7 @@ export const freshness: View = {
     ['brand', 'string', 'The brand'],
     ['report', 'string', 'The report, e.g. order_list'],
     ['newest_complete_day', 'string', 'The newest day that was read whole after its end'],
-    [
-      'complete_until',
-      'string',
-      'The day up to which all days are complete; NULL: the first day is not complete',
-    ],
+    ['complete_until', 'string', 'The day up to which all days are complete; NULL: not even the first'],
     ['last_read', 'timestamp', 'When the newest reading began, in UTC'],
     ['hours_since_read', 'bigint', 'Hours since then; NULL: never read'],
     ['failing_since', 'timestamp', 'Since when the day that has failed longest has failed, in UTC'],

@@ -9,33 +9,12 @@ import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { monthPartition, partitionPath, partitionPrefix, snapshotKey } from '../lake/paths.ts';
 import type { BrandReport } from '../context/context.ts';
-import type { ParquetFile } from '../lake/table/parquet.ts';
 import type { TableShape } from '../ports.ts';
 
 export interface LedgerTable {
   shape: TableShape;
-  /**
-   * The content of a month, from its ledger as it is cached; `undefined` if the ledger is damaged: the published rows
-   * then stay.
-   */
-  contentOf: (month: string) => Promise<MonthContent | undefined>;
-}
-
-export interface MonthContent {
-  /** What the rows depend on: equal identities have equal rows. Empty: there are no rows. */
-  identity: readonly unknown[];
-  /** @returns `false` if the content turned out to differ from its identity: nothing was written then */
-  write: (file: ParquetFile) => Promise<boolean>;
-}
-
-export function contentOfRows(rows: readonly Row[]): MonthContent {
-  return {
-    identity: rows,
-    async write(file) {
-      for (const row of rows) await file.append(row);
-      return true;
-    },
-  };
+  /** The rows of a month, from documents as they are cached. */
+  rowsOf: (month: string) => readonly Row[] | Promise<readonly Row[]>;
 }
 
 /**
@@ -44,7 +23,7 @@ export function contentOfRows(rows: readonly Row[]): MonthContent {
  */
 export async function writeLedgerTable(
   run: BrandReport,
-  { shape, contentOf }: LedgerTable,
+  { shape, rowsOf }: LedgerTable,
   months: readonly string[],
   checksObjects: boolean,
 ): Promise<void> {
@@ -64,17 +43,15 @@ export async function writeLedgerTable(
     const partition = monthPartition(run.brand, run.report.name, month);
     let snapshots = published.get(partitionPath(partition)) ?? [];
     for (;;) {
-      const content = await contentOf(month);
-      if (!content) break;
-      const { identity } = content;
-      const id = hashOf(identity);
+      const rows = await rowsOf(month);
+      const id = hashOf(rows);
       const [only = '', ...others] = snapshots;
       const isThere = stored?.has(snapshotKey(shape.name, partition, only)) ?? true;
       const isPublished = others.length === 0 && only.startsWith(`${id}-`) && isThere;
       // A month without rows has no partition, unless it had rows before.
-      if (isPublished || (identity.length === 0 && snapshots.length === 0)) break;
+      if (isPublished || (rows.length === 0 && snapshots.length === 0)) break;
       const snapshot = `${id}-${run.newId()}`;
-      if (!(await writeSnapshot(run, shape, snapshotKey(shape.name, partition, snapshot), content))) continue;
+      await writeSnapshot(run, shape, snapshotKey(shape.name, partition, snapshot), rows);
       stored?.add(snapshotKey(shape.name, partition, snapshot));
       await catalog.setSnapshot(shape, partition, snapshot);
       snapshots = [snapshot];
@@ -84,10 +61,8 @@ export async function writeLedgerTable(
   }
 }
 
-function hashOf(identity: readonly unknown[]): string {
-  const content = JSON.stringify(identity, (_key, value) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
+function hashOf(rows: readonly Row[]): string {
+  const content = JSON.stringify(rows, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
   return hash('sha256', content, 'hex').slice(0, 16);
 }
 
@@ -95,14 +70,13 @@ async function writeSnapshot(
   { lake }: BrandReport,
   { columns }: TableShape,
   key: string,
-  content: MonthContent,
-): Promise<boolean> {
+  rows: readonly Row[],
+): Promise<void> {
   const { writeParquet } = await loadParquet();
   const parquet = writeParquet(lake.store.create(key), columns);
   try {
-    const isWritten = await content.write(parquet);
-    await (isWritten ? parquet.finish() : parquet.abort());
-    return isWritten;
+    for (const row of rows) await parquet.append(row);
+    await parquet.finish();
   } catch (thrown) {
     await parquet.abort();
     throw thrown;

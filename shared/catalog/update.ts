@@ -19,7 +19,6 @@ import { pendingPublications, publishDay } from '../pipeline/publish.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
-import type { Catalog } from '../ports.ts';
 import { type ReportRegistry, allViews } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { publishIceberg } from '../iceberg/index.ts';
@@ -32,7 +31,6 @@ import { tableRoles, viewOver } from './view-roles.ts';
 
 const CONCURRENCY = 8;
 
-/** The options of an update; times are wall clock in milliseconds. */
 export interface UpdateOptions extends LakeAccess {
   /** They decide which days are due; partitions of brands that they lack are published too. */
   settings: Settings;
@@ -61,7 +59,11 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
     ? await stamp.update(({ recentWrites }) => ({ version: 1, brands: {}, recentWrites }))
     : await stamp.cached();
   const wanted = wantedStamp(options, found);
-  if (isCurrent(found, wanted)) return { status: 'complete', published: 0, brandsLeft: [] };
+  const isCurrent =
+    found.program === wanted.program &&
+    found.views === wanted.views &&
+    Object.entries(found.brands).every(([brand, stamped]) => stamped === wanted.brand(brand));
+  if (isCurrent) return { status: 'complete', published: 0, brandsLeft: [] };
   const time = createTimeBudget(options.deadline, options.clock.monotonicMs);
   await ensureAllTables(options);
   const reports = await listLedgers(lake.store, options.reports);
@@ -85,7 +87,6 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
   return { ...outcome, brandsLeft };
 }
 
-/** What the stamp contains when the catalog is up to date. An earlier program changes nothing that a later one made. */
 function wantedStamp({ program, settings, catalogId, lake }: UpdateOptions, found: CatalogStamp) {
   const newest = found.program !== undefined && isNewer(found.program, program) ? found.program : program;
   const place = [newest, catalogId, lake.store.url];
@@ -98,17 +99,14 @@ function wantedStamp({ program, settings, catalogId, lake }: UpdateOptions, foun
   };
 }
 
-function isCurrent(
-  { program, views, brands }: CatalogStamp,
-  wanted: ReturnType<typeof wantedStamp>,
-): boolean {
-  if (program !== wanted.program || views !== wanted.views) return false;
-  return Object.entries(brands).every(([brand, stamped]) => stamped === wanted.brand(brand));
-}
-
 async function ensureAllTables(options: UpdateOptions): Promise<void> {
-  const catalog = catalogOf(options);
   const { lake, reports } = options;
+  const { catalog } = lake;
+  if (!catalog)
+    throw configError(
+      'no_catalog',
+      `The lake ${lake.store.url} has no catalog to update. Name a Glue database.`,
+    );
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const schemas = new Map<string, StoredSchema>();
   const stored = new StoredSettings(options);
@@ -122,14 +120,6 @@ async function ensureAllTables(options: UpdateOptions): Promise<void> {
   await catalog.ensureTable(closesTable);
   const views = [...allViews(reports).map((view) => viewOver(view, schemas, roles)), freshness];
   for (const view of views) await catalog.ensureView(view);
-}
-
-function catalogOf({ lake }: UpdateOptions): Catalog {
-  if (lake.catalog) return lake.catalog;
-  throw configError(
-    'no_catalog',
-    `The lake ${lake.store.url} has no catalog to update. Name a Glue database.`,
-  );
 }
 
 async function updateBrand(
@@ -182,7 +172,6 @@ function contextOf(
   return createBrandReport(options, documents, { brand, report, policy });
 }
 
-/** Commits every table of the lake to Iceberg. @returns whether all are up to date */
 async function updateIceberg(
   options: UpdateOptions,
   time: TimeBudget,

@@ -19,9 +19,7 @@ import { amountSql, decimalSql, listSql, textSql } from '../reports/views/view-s
 import { type Role, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
 import { type ViewedSchema, changesSql, valuesSql } from './record-sql.ts';
 
-/** By table. */
 export type TableSchemas = ReadonlyMap<string, ViewedSchema>;
-/** By table and brand. */
 export type TableRoles = ReadonlyMap<string, Readonly<Record<string, BrandRoles>>>;
 
 /** The roles by these settings. @param ledgers of the brands that have rows; missing: the brands of the settings */
@@ -53,8 +51,13 @@ export function viewOver(
   roles: TableRoles,
 ): View {
   const [, part = sql] = PART_IN_SQL.exec(sql) ?? [];
-  const values = new Values(part !== sql);
-  const sqlOf = (of: (table: string) => BrandRoles | undefined) => withRoles(part, schemas, of, values);
+  const values = new Map<string, string>();
+  const nameOf = (value: string) => {
+    const name = values.get(value) ?? `v${values.size}`;
+    values.set(value, name);
+    return name;
+  };
+  const sqlOf = (of: (table: string) => BrandRoles | undefined) => withRoles(part, schemas, of, nameOf);
   const usual = sqlOf(() => undefined);
   const used = new Set([...part.matchAll(NAME_IN_SQL)].map(([, table = '']) => table));
   const brands = new Set([...used].flatMap((table) => Object.keys(roles.get(table) ?? {})));
@@ -65,7 +68,7 @@ export function viewOver(
     const schema = schemas.get(table) ?? { columns: [] };
     const of = { table, report };
     if (what === 'changes') return changesSql(of, schema);
-    return `WITH record_values AS (${valuesSql(of, schema, values.all(), what === 'current')})\n`;
+    return `WITH record_values AS (${valuesSql(of, schema, values, what === 'current')})\n`;
   };
   return {
     ...view,
@@ -84,32 +87,14 @@ function partsOf(groups: ReadonlyMap<string, readonly string[]>, usual: string):
   return [...listed, rest].join('\nUNION ALL ');
 }
 
-/** The values of roles, each under a short name: the parts of a view name them often. */
-class Values {
-  readonly #names = new Map<string, string>();
-  readonly #areNamed: boolean;
-
-  constructor(areNamed: boolean) {
-    this.#areNamed = areNamed;
-  }
-
-  name(value: string): string {
-    if (!this.#areNamed) return value;
-    const name = this.#names.get(value) ?? `v${this.#names.size}`;
-    this.#names.set(value, name);
-    return name;
-  }
-
-  all(): ReadonlyMap<string, string> {
-    return this.#names;
-  }
-}
+/** Gives the value of a role a short name: the parts of a view name it often. */
+type NameValue = (value: string) => string;
 
 function withRoles(
   sql: string,
   schemas: TableSchemas,
   rolesIn: (table: string) => BrandRoles | undefined,
-  values: Values,
+  nameOf: NameValue,
 ): string {
   return sql.replaceAll(NAME_IN_SQL, (match, table: string, name: string) => {
     const role = name === 'type' ? 'kind' : name;
@@ -117,13 +102,12 @@ function withRoles(
     const own = rolesIn(table);
     const places = valuePlaces(role, schemas.get(table)?.columns ?? [], own);
     if (match.endsWith('?}')) return String(places.length > 0);
-    return name === 'type' ? textOf(places, values) : roleSql(role, places, own, values);
+    return name === 'type' ? textOf(places, nameOf) : roleSql(role, places, own, nameOf);
   });
 }
 
 /** Where a record may have the value of a role: in a column, in the JSON that a column contains, or in `_rescued`. */
 interface ValuePlace {
-  /** Its value in SQL; a text, unless the place is a column of decimals. */
   value: string;
   isDecimal: boolean;
 }
@@ -153,10 +137,10 @@ function roleSql(
   role: Role,
   places: readonly ValuePlace[],
   own: BrandRoles | undefined,
-  values: Values,
+  nameOf: NameValue,
 ): string {
-  if (isAmountRole(role)) return amountOf(places, values);
-  const text = textOf(places, values);
+  if (isAmountRole(role)) return amountOf(places, nameOf);
+  const text = textOf(places, nameOf);
   if (places.length === 0) return role === 'kind' ? "CAST('sale' AS varchar)" : text;
   switch (role) {
     case 'currency':
@@ -171,23 +155,22 @@ function roleSql(
   }
 }
 
-/** The first text that is not empty. */
-function textOf(places: readonly ValuePlace[], values: Values): string {
-  const texts = places.map(({ value }) => values.name(textSql(value)));
+function textOf(places: readonly ValuePlace[], nameOf: NameValue): string {
+  const texts = places.map(({ value }) => nameOf(textSql(value)));
   const [only = 'CAST(NULL AS varchar)', ...others] = texts;
   return others.length === 0 ? only : `COALESCE(${texts.join(', ')})`;
 }
 
 /** The first value that is not empty, as an amount. A decimal is not cast to text and back, which takes much longer. */
-function amountOf(places: readonly ValuePlace[], values: Values): string {
+function amountOf(places: readonly ValuePlace[], nameOf: NameValue): string {
   const amounts = places.map(({ value, isDecimal }) =>
-    values.name(isDecimal ? decimalSql(value) : amountSql(value)),
+    nameOf(isDecimal ? decimalSql(value) : amountSql(value)),
   );
   const last = amounts.pop() ?? decimalSql('NULL');
   if (amounts.length === 0) return last;
   const cases = amounts.map((amount, index) => {
     const { value = '', isDecimal } = places[index] ?? {};
-    return `WHEN ${values.name(isDecimal ? value : textSql(value))} IS NOT NULL THEN ${amount}`;
+    return `WHEN ${nameOf(isDecimal ? value : textSql(value))} IS NOT NULL THEN ${amount}`;
   });
   return `CASE ${cases.join(' ')} ELSE ${last} END`;
 }

@@ -13,21 +13,13 @@ import type { ReportDefinition } from '../reports/definition.ts';
 /** No field of a record becomes a column with such a name, because those begin with a letter or a digit. */
 export const CHANGE_COLUMNS = columnsOf([
   ['_key', 'string', 'The key of the record; NULL: the record has no key and is paired by its content'],
-  [
-    '_what',
-    'string',
-    'altered, removed or added; the row of an added record with a key has no other values of the record',
-  ],
+  ['_what', 'string', 'altered, removed or added; an added record with a key has no other values'],
   ['_place', 'bigint', 'The number of the change among the changes of the day: 1, 2, 3 …'],
   ['_cause', 'string', 'What replaced the version: reading, rollback or rebuild'],
   ['_version', 'string', 'The id of the version that the change published'],
   ['_previous', 'string', 'The id of the version that was replaced'],
-  [
-    '_after',
-    'timestamp',
-    'The record changed after this time: the start of the last reading without the change',
-  ],
-  ['_by', 'timestamp', 'The record changed by this time: the end of the first reading with the change'],
+  ['_after', 'timestamp', 'The start of the last reading without the change'],
+  ['_by', 'timestamp', 'The end of the first reading with the change'],
 ]);
 
 /** @param columns of the report's table */

@@ -6,14 +6,13 @@
 import type { Column } from '../column-types.ts';
 import type { CodedFile } from '../lake/table/coded-columns.ts';
 import { RowHashes, columnHashes, counts } from '../lake/table/digest.ts';
-import { HashIndex, areEqual, unpairedRows } from '../lake/table/hash-index.ts';
-import { LANES, type Lanes } from '../records/murmur.ts';
-import { type RecordKey, isKeyless, keyHashes } from './record-key.ts';
+import { HashIndex, unpairedRows } from '../lake/table/hash-index.ts';
+import type { Lanes } from '../records/murmur.ts';
+import { type RecordKey, columnsOfKey, isKeyless, keyHashes } from './record-key.ts';
 
 /** What a change has of a row, 0: nothing; `NEW_KEY`: only the key of a new group. */
 export const [ALTERED, REMOVED, ADDED, NEW_KEY] = [1, 2, 3, 4] as const;
 
-/** A version, and the hash of each of its rows. */
 export interface ComparedVersion {
   file: CodedFile;
   hashes: Lanes;
@@ -28,22 +27,21 @@ export interface ChangedRecords {
   added: number;
   removed: number;
   altered: number;
-  /** Groups with one record before and one after, which differ: their rows in both versions. */
-  pairs: () => Generator<readonly [before: number, after: number], void, undefined>;
 }
 
 /**
- * @param keyless the hashes by which records without a key are compared, if these are others
+ * @param keyless the hashes by which records without a key are compared
  * @returns `undefined` if the records are equal
  */
 export async function changedRecords(
   before: ComparedVersion,
   after: ComparedVersion,
   key: RecordKey,
-  keyless?: { before: Lanes; after: Lanes },
+  keyless: { before: ComparedVersion; after: ComparedVersion },
 ): Promise<ChangedRecords | undefined> {
   const unpaired = unpairedRows(before.hashes, after.hashes);
-  const ofKeyless = keyless ? unpairedRows(keyless.before, keyless.after) : unpaired;
+  const ofKeyless =
+    keyless.before === before ? unpaired : unpairedRows(keyless.before.hashes, keyless.after.hashes);
   if (![unpaired.before, unpaired.after, ofKeyless.before, ofKeyless.after].some((rows) => rows.includes(1)))
     return undefined;
   const keys = { before: await keyHashes(before.file, key), after: await keyHashes(after.file, key) };
@@ -52,7 +50,7 @@ export async function changedRecords(
   const sizeAfter = new Int32Array(groups.count);
   const changed: ChangedRecords = {
     ...{ before: new Uint8Array(before.file.rows), after: new Uint8Array(after.file.rows) },
-    ...{ added: 0, removed: 0, altered: 0, pairs: () => pairsOf(keys, groups, changed.before) },
+    ...{ added: 0, removed: 0, altered: 0 },
   };
   for (let row = 0; row < after.file.rows; row += 1) {
     if (isKeyless(keys.after, row)) {
@@ -110,49 +108,29 @@ function groupsOf(keys: { before: Lanes; after: Lanes }): Groups {
   };
 }
 
-function* pairsOf(
-  keys: { before: Lanes; after: Lanes },
-  groups: Groups,
-  what: Uint8Array,
-): Generator<readonly [before: number, after: number], void, undefined> {
-  const several = -1;
-  const rowOf = new Int32Array(groups.count);
-  for (let row = 0; row < what.length; row += 1)
-    if (what[row] === ALTERED) {
-      const group = groups.ofBefore(row);
-      rowOf[group] = rowOf[group] === 0 ? row + 1 : several;
-    }
-  const afterOf = new Int32Array(groups.count);
-  for (let row = 0; row * LANES < keys.after.length; row += 1) {
-    const group = groups.ofAfter(row);
-    if ((rowOf[group] ?? 0) > 0) afterOf[group] = afterOf[group] === 0 ? row + 1 : several;
-  }
-  for (const [group, row] of rowOf.entries()) {
-    const other = afterOf[group] ?? 0;
-    if (row > 0 && other > 0) yield [row - 1, other - 1];
-  }
-}
-
-/** The column that differs in most of the changed records; `undefined` if no record can be compared. */
+/** The column that differs in most of the changed records; `undefined` if all of them were added or removed. */
 export async function mostChangedColumn(
   before: CodedFile,
   after: CodedFile,
-  { pairs }: ChangedRecords,
+  key: RecordKey,
 ): Promise<Column | undefined> {
-  const compared = [...pairs()];
-  const columns = new Map([...before.columns, ...after.columns].map((column) => [column.name, column]));
-  let most: { column: Column; records: number } | undefined;
-  for (const column of columns.values()) {
-    if (!counts(column.name)) continue;
-    const [one, other] = [await hashesOf(before, column.name), await hashesOf(after, column.name)];
-    const records = compared.filter(([a, b]) => !areEqual(one, a, other, b)).length;
-    if (records > (most?.records ?? 0)) most = { column, records };
+  const differing = async (names: readonly string[]) => {
+    const unpaired = unpairedRows(await hashesOf(before, names), await hashesOf(after, names));
+    return unpaired.before.reduce((sum, row) => sum + row, 0);
+  };
+  const ofKey = columnsOfKey(key);
+  let most: { column?: Column; rows: number } = { rows: await differing(ofKey) };
+  for (const column of new Map(
+    [...before.columns, ...after.columns].map((each) => [each.name, each]),
+  ).values()) {
+    const rows = counts(column.name) ? await differing([...ofKey, column.name]) : 0;
+    if (rows > most.rows) most = { column, rows };
   }
-  return most?.column;
+  return most.column;
 }
 
-async function hashesOf(file: CodedFile, name: string): Promise<Lanes> {
+async function hashesOf(file: CodedFile, names: readonly string[]): Promise<Lanes> {
   const hashes = new RowHashes();
-  for await (const { rows, columns } of file.groups([name])) hashes.append(columnHashes(rows, columns));
+  for await (const { rows, columns } of file.groups(names)) hashes.append(columnHashes(rows, columns));
   return hashes.all();
 }

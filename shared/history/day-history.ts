@@ -143,7 +143,12 @@ async function changed(ctx: HistoryContext, day: string, change: Change): Promis
       const counted = { ...next, key, last: { ...last, added, removed, altered } };
       const object = await writtenChanges(ctx, day, change, compared);
       if (object) return { ...counted, object };
-      const column = await mostChangedColumn(compared.before.file, compared.after.file, records);
+      const { columns } = await ctx.schema.cached();
+      const column = await mostChangedColumn(
+        compared.before.file,
+        compared.after.file,
+        keyOfName(columns, key),
+      );
       const field = column?.field ?? column?.name;
       return anew(ctx, day, counted, 'its changes take more than eight times the bytes of the day', field);
     } catch (thrown) {
@@ -196,32 +201,29 @@ async function comparedVersions(
     known.key ?? (await keyOf(ctx, before.rows > 0 ? oldFile : newFile, before.rows > 0 ? before : after));
   const { columns } = await ctx.schema.cached();
   const key = keyOfName(columns, name);
-  const asRows = { before: oldHashes.all(), after: newHashes.all() };
+  const asRows = {
+    before: { file: oldFile, hashes: oldHashes.all() },
+    after: { file: newFile, hashes: newHashes.all() },
+  };
   const { retypedFields, recordHashes } = await loadRetyped();
   const retyped = retypedFields(columns, before.values?.filled, after.values?.filled);
-  const compare = async () => {
-    const [one, other] = [
-      { file: oldFile, hashes: asRows.before },
-      { file: newFile, hashes: asRows.after },
-    ];
-    if (retyped.size === 0)
-      return { before: one, after: other, records: await changedRecords(one, other, key) };
-    const asRecords = {
-      before: { file: oldFile, hashes: (await recordHashes(old, columns, retyped)).all() },
-      after: { file: newFile, hashes: (await recordHashes(now, columns, retyped)).all() },
-    };
-    // An earlier change may have added a record without a key, and its row there has the columns of then.
-    const keyless = known.object ? asRows : undefined;
-    return {
-      ...asRecords,
-      records: await changedRecords(asRecords.before, asRecords.after, key, keyless),
-    };
-  };
-  const { records, ...versions } = await compare();
+  const versions =
+    retyped.size === 0
+      ? asRows
+      : {
+          before: { file: oldFile, hashes: (await recordHashes(old, columns, retyped)).all() },
+          after: { file: newFile, hashes: (await recordHashes(now, columns, retyped)).all() },
+        };
+  // An earlier change may have added a record without a key, and its row there has the columns of then.
+  const records = await changedRecords(
+    versions.before,
+    versions.after,
+    key,
+    known.object ? asRows : versions,
+  );
   return records && { ...versions, records, key: name };
 }
 
-/** @returns `undefined` if the changes take too many bytes */
 async function writtenChanges(
   ctx: HistoryContext,
   day: string,
@@ -249,7 +251,6 @@ async function writtenChanges(
   return written.bytes > bound ? undefined : { snapshot: id, ...written };
 }
 
-/** @throws if the object is missing or has another number of rows */
 async function earlierChanges(
   ctx: HistoryContext,
   day: string,
@@ -287,18 +288,6 @@ export async function areChangesIntact(
     damageOf(thrown);
     return false;
   }
-}
-
-/** Call it after a change is committed. */
-export function logChange(
-  { log }: Pick<HistoryContext, 'log'>,
-  day: string,
-  rows: number,
-  { last }: DayHistory,
-): void {
-  if (!last) return;
-  const { rowsBefore, added, removed, altered } = last;
-  log({ event: 'day_changed', day, rowsBefore, rows, added, removed, altered });
 }
 
 /** The ends of these ages of a day, in days after its end, in the zone of its first close; `null` without a zone. */

@@ -4,8 +4,5 @@ export {
   areChangesIntact,
   endOfAge,
   historyAfter,
-  logChange,
 } from './day-history.ts';
-export { historyOfFound } from './found-history.ts';
 export { rowsAt } from './rows-at.ts';
-export { versionsOf } from './versions.ts';

@@ -46,7 +46,6 @@ export interface KeyRules {
   report: Pick<ReportDefinition, 'primaryKey' | 'likelyKeys'>;
   settings?: Pick<ReportSettings, 'key'> | undefined;
   columns: readonly Column[];
-  /** The setting `fields`. */
   fields: RoleFields;
   keyIsNone: boolean;
 }
@@ -135,7 +134,6 @@ function partColumn(
   return derived(rows, [only, ...others], (texts) => texts.find((text) => text));
 }
 
-/** A text for each value; an empty text is NULL. */
 function placeColumn(
   columns: ReadonlyMap<string, CodedColumn>,
   { column, path }: RoleColumn,

@@ -6,7 +6,6 @@
  */
 
 export interface PlacedTable {
-  /** All columns of the result, quoted. */
   columns: readonly string[];
   /** Relations in SQL: the current rows, and those of the table of what was before. */
   current: string;

@@ -4,21 +4,18 @@
  */
 import type { Column } from '../column-types.ts';
 import type { DayHistory } from '../lake/documents/ledger.ts';
-import type { CodedFile, CodedGroup } from '../lake/table/coded-columns.ts';
+import { type CodedFile, type CodedGroup, rowsOf } from '../lake/table/coded-columns.ts';
 import type { CodedColumn, NamedColumn } from '../lake/table/coded-rows.ts';
-import { readerOf } from '../lake/table/column-facts.ts';
-import type { Row } from '../lake/table/columns.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
 import type { ReadableFile } from '../lake/table/readable-file.ts';
 import { textsOf } from '../lake/table/texts.ts';
 import type { ObjectWriter } from '../ports.ts';
-import { ADDED, type ChangedRecords, NEW_KEY } from './changed-records.ts';
+import { type ChangedRecords, NEW_KEY } from './changed-records.ts';
 import { type RecordKey, columnsOfKey, keyColumn } from './record-key.ts';
 
 export type ChangeCause = 'reading' | 'rollback' | 'rebuild';
 
-/** What all rows of a change have in common, by control column. */
 export interface ChangeFacts {
   _place: bigint;
   _cause: ChangeCause;
@@ -29,7 +26,6 @@ export interface ChangeFacts {
 }
 
 export interface WrittenChange {
-  /** The object with the earlier changes. */
   earlier: ReadableFile | undefined;
   before: CodedFile;
   after: CodedFile;
@@ -43,7 +39,6 @@ const WHAT = [undefined, 'altered', 'removed', 'added', 'added'];
 /** Fewer rows are written together with the rows of other row groups. */
 const WHOLE_ROWS = 1_000;
 
-/** @throws if a version or the object with the earlier changes cannot be read; then nothing was written */
 export async function writeChange(
   output: ObjectWriter,
   columns: readonly Column[],
@@ -53,14 +48,9 @@ export async function writeChange(
   const file = writeParquet(output, columns);
   try {
     if (earlier) await file.appendFile(earlier);
-    const isWhole = (what: number) => what > 0 && what !== NEW_KEY;
-    await copyRows(file, { file: before, what: changed.before, isWanted: isWhole }, key, facts);
-    if (changed.after.includes(ADDED))
-      await copyRows(file, { file: after, what: changed.after, isWanted: isWhole }, key, facts);
-    if (changed.after.includes(NEW_KEY)) {
-      const isWanted = (what: number) => what === NEW_KEY;
-      await copyRows(file, { file: after, what: changed.after, isWanted, hasKeyAlone: true }, key, facts);
-    }
+    await copyRows(file, before, changed.before, key, facts);
+    await copyRows(file, after, changed.after, key, facts);
+    await copyRows(file, after, changed.after, key, facts, 'key alone');
     const { rows, bytes } = await file.finish();
     return { rows, bytes };
   } catch (thrown) {
@@ -69,42 +59,33 @@ export async function writeChange(
   }
 }
 
-interface Source {
-  file: CodedFile;
-  what: Uint8Array;
-  isWanted: (what: number) => boolean;
-  hasKeyAlone?: true;
-}
-
+/** Copies the rows that a change has whole, or those of which it has the key alone. */
 async function copyRows(
   file: ParquetFile,
-  { file: from, what, isWanted, hasKeyAlone }: Source,
+  from: CodedFile,
+  what: Uint8Array,
   key: RecordKey,
   facts: ChangeFacts,
+  only?: 'key alone',
 ): Promise<void> {
-  const names = hasKeyAlone && columnsOfKey(key);
+  const isWanted = (of: number) => of > 0 && (of === NEW_KEY) === (only !== undefined);
   const isRead = (first: number, behind: number) => what.subarray(first, behind).some(isWanted);
-  for await (const group of from.groups(names, isRead)) {
+  for await (const group of from.groups(only && columnsOfKey(key), isRead)) {
     const ofGroup = what.subarray(group.firstRow, group.firstRow + group.rows);
     const picked = Uint32Array.from([...ofGroup.keys()].filter((row) => isWanted(ofGroup[row] ?? 0)));
-    const columns = changeColumns({ group, what: ofGroup, picked, key, hasKeyAlone }, facts);
+    const columns = changeColumns(group, ofGroup, picked, key, facts, only);
     if (picked.length >= WHOLE_ROWS) await file.writeGroup(picked.length, columns);
-    else for (const row of rowsOfColumns(picked.length, columns)) await file.append(row);
+    else for (const row of rowsOf({ rows: picked.length, columns })) await file.append(row);
   }
 }
 
-interface PickedRows {
-  group: CodedGroup;
-  /** What the change has of each row of the group. */
-  what: Uint8Array;
-  picked: Uint32Array;
-  key: RecordKey;
-  hasKeyAlone: true | undefined;
-}
-
 function* changeColumns(
-  { group, what, picked, key, hasKeyAlone }: PickedRows,
+  group: CodedGroup,
+  what: Uint8Array,
+  picked: Uint32Array,
+  key: RecordKey,
   facts: ChangeFacts,
+  only: 'key alone' | undefined,
 ): Generator<NamedColumn, void, undefined> {
   const of = <Coded extends CodedColumn>(column: Coded): Coded => ({
     ...column,
@@ -114,7 +95,7 @@ function* changeColumns(
   const ofKey = new Map<string, CodedColumn>();
   for (const [name, column] of group.columns) {
     if (named.has(name)) ofKey.set(name, column);
-    if (!hasKeyAlone) yield [name, of(column)];
+    if (!only) yield [name, of(column)];
   }
   const texts = keyColumn(group.rows, ofKey, key);
   if (texts) yield ['_key', of(texts)];
@@ -124,13 +105,4 @@ function* changeColumns(
     const values = [undefined, value];
     yield [name, typeof value === 'string' ? { codes, texts: textsOf(values) } : { codes, values }];
   }
-}
-
-function rowsOfColumns(rows: number, columns: Iterable<NamedColumn>): Row[] {
-  const made = Array.from({ length: rows }, (): Row => ({}));
-  for (const [name, column] of columns) {
-    const valueAt = readerOf(column);
-    for (const [index, row] of made.entries()) row[name] = valueAt(index);
-  }
-  return made;
 }

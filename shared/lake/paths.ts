@@ -28,7 +28,6 @@ import type { Partition } from '../ports.ts';
 
 export { beforeTable } from '../reports/view.ts';
 
-/** Partition keys of the tables that are built from ledgers, in the order of the folders. */
 export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
 
 export const COVERAGE_TABLE = 'coverage';
@@ -72,7 +71,6 @@ export const LOCAL_CATALOG_FOLDER = 'current';
 /** The ids of versions, attempts, changes and chunks: one part of a key, which leads to no other folder. */
 export const OBJECT_ID = /^\w[\w.-]{0,199}$/;
 
-/** `brand=acme/dt=2026-01-31` */
 export function partitionPath(partition: Partition): string {
   return partition.map(([key, value]) => `${key}=${value}`).join('/');
 }
@@ -90,12 +88,10 @@ export function monthPartition(brand: string, report: string, month?: string): P
   return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
 
-/** `snapshots/orders/`: the location of the table in Glue. */
 export function tablePrefix(table: string): string {
   return `${SNAPSHOTS_PREFIX}${table}/`;
 }
 
-/** `iceberg/orders`: the location of the table in Iceberg. */
 export function icebergLocation(table: string): string {
   return `${ICEBERG_PREFIX}${table}`;
 }
@@ -105,17 +101,14 @@ export function icebergDatabase(database: string): string {
   return `${database}_iceberg`;
 }
 
-/** `iceberg/orders/metadata/`: the files that make the table an Iceberg table. */
 export function icebergMetadataPrefix(table: string): string {
   return `${icebergLocation(table)}/metadata/`;
 }
 
-/** `snapshots/orders/brand=acme/`; with fewer partition keys than the table has, it covers more objects. */
 export function partitionPrefix(table: string, partition: Partition): string {
   return `${tablePrefix(table)}${partitionPath(partition)}/`;
 }
 
-/** `snapshots/orders/brand=acme/dt=2026-01-31/<snapshot>/`: the location of a partition in Glue. */
 export function snapshotPrefix(table: string, partition: Partition, snapshot: string): string {
   return `${partitionPrefix(table, partition)}${snapshot}/`;
 }
@@ -130,13 +123,11 @@ export function versionKey(table: string, brand: string, day: string, snapshot: 
   return snapshotKey(table, dayPartition(brand, day), snapshot);
 }
 
-/** The snapshot id of an object under `snapshots/`; `undefined` if the object is not ours. */
 export function snapshotOfKey(key: string): string | undefined {
   const [file, id] = key.split('/').reverse();
   return file === SNAPSHOT_FILE && id !== '' ? id : undefined;
 }
 
-/** The brand and day of a snapshot of this table; `undefined` for objects that are not ours. */
 export function parseSnapshotKey(table: string, key: string): { brand: string; day: string } | undefined {
   const [folder = ''] = key.slice(tablePrefix(table).length).split('/');
   const brand = folder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
@@ -144,27 +135,22 @@ export function parseSnapshotKey(table: string, key: string): { brand: string; d
   return of && snapshotOfKey(key) === of.id ? { brand, day: of.day } : undefined;
 }
 
-/** `raw/order_list/`: every attempt of a report. */
 export function reportRawPrefix(report: string): string {
   return `${RAW_PREFIX}${report}/`;
 }
 
-/** `raw/order_list/brand=acme/`: every attempt of a report at days of a brand. */
 export function brandRawPrefix(report: string, brand: string): string {
   return `${reportRawPrefix(report)}${partitionPath(brandPartitions(brand))}/`;
 }
 
-/** `raw/order_list/brand=acme/dt=2026-01-31/<attempt>/`: everything that one attempt has staged. */
 export function attemptPrefix(report: string, brand: string, day: string, attempt: string): string {
   return `${reportRawPrefix(report)}${partitionPath(dayPartition(brand, day))}/${attempt}/`;
 }
 
-/** `chunk-000007.json-seq.zst`, under the prefix of an attempt. */
 export function chunkName(number: number): string {
   return `chunk-${String(number).padStart(6, '0')}.json-seq.zst`;
 }
 
-/** `query-results/brand=acme/`: the results of queries in the workgroup of a brand. */
 export function brandResultsPrefix(brand: string): string {
   return `${QUERY_RESULTS_PREFIX}${partitionPath(brandPartitions(brand))}/`;
 }
@@ -190,63 +176,49 @@ export function parseDayKey(brandPrefix: string, key: string): { day: string; id
   return isOurs && isFile && more.length === 0 && OBJECT_ID.test(id) ? { day, id } : undefined;
 }
 
-/** `ledger/order_list/`: the ledgers and states of a report, for all brands. */
 export function reportLedgersPrefix(report: string): string {
   return `${LEDGERS_PREFIX}${report}/`;
 }
 
-/** `ledger/order_list/acme/2026-01.json` */
 export function ledgerKey(report: string, brand: string, month: string): string {
   return `${reportLedgersPrefix(report)}${brand}/${month}.json`;
 }
 
-/** The inverse of `ledgerKey`; `undefined` for a report state and for objects that are not ours. */
 export function parseLedgerKey(key: string): { report: string; brand: string; month: string } | undefined {
-  if (!key.startsWith(LEDGERS_PREFIX)) return undefined;
-  const [, report, brand, month] =
-    /^([^/]+)\/([^/.\\][^/\\]*)\/(\d{4}-\d\d)\.json$/.exec(key.slice(LEDGERS_PREFIX.length)) ?? [];
-  return report === undefined || brand === undefined || month === undefined
-    ? undefined
-    : { report, brand, month };
+  const [, report = '', brand = '', month = ''] =
+    /^ledger\/([^/]+)\/([^/]+)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
+  return isName(brand) ? { report, brand, month } : undefined;
 }
 
-/** `ledger/order_list/acme/state.json` */
 export function reportStateKey(report: string, brand: string): string {
   return `${reportLedgersPrefix(report)}${brand}/state.json`;
 }
 
-/** `closes/acme/` */
 export function brandClosesPrefix(brand: string): string {
   return `${CLOSES_PREFIX}${brand}/`;
 }
 
-/** `closes/acme/2026-10.json` */
 export function closeKey(brand: string, month: string): string {
   return `${brandClosesPrefix(brand)}${month}.json`;
 }
 
-/** The inverse of `closeKey`; `undefined` for objects that are not ours. */
 export function parseCloseKey(key: string): { brand: string; month: string } | undefined {
   const [, brand = '', month = ''] = /^closes\/([^/]+)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
   return isName(brand) ? { brand, month } : undefined;
 }
 
-/** `schema/orders.json` */
 export function schemaKey(table: string): string {
   return `${SCHEMAS_PREFIX}${table}.json`;
 }
 
-/** `schema/settings/acme/`: what the lake keeps of a brand's settings. */
 export function brandSettingsPrefix(brand: string): string {
   return `${SETTINGS_OF_BRANDS}${brand}/`;
 }
 
-/** `schema/settings/acme/<hash>.json`; without a hash, `current.json`, which has the settings that count. */
 export function brandSettingsKey(brand: string, hash = 'current'): string {
   return `${brandSettingsPrefix(brand)}${hash}.json`;
 }
 
-/** The inverse of `brandSettingsKey`; `undefined` for objects that are not ours. */
 export function parseBrandSettingsKey(key: string): { brand: string; hash?: string } | undefined {
   const [, brand, name] =
     /^schema\/settings\/([a-z0-9][a-z0-9-]{0,40})\/(current|[0-9a-f]{64})\.json$/.exec(key) ?? [];
@@ -254,7 +226,6 @@ export function parseBrandSettingsKey(key: string): { brand: string; hash?: stri
   return name === 'current' ? { brand } : { brand, hash: name };
 }
 
-/** `damaged/schema/orders.json.20260131T060000Z` */
 export function damagedCopyKey(key: string, at: Date): string {
   return `${DAMAGED_PREFIX}${key}.${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
 }
@@ -266,13 +237,11 @@ export function keyOfDamagedCopy(key: string): string {
     : key;
 }
 
-/** The inverse of `reportStateKey`; `undefined` for objects that are not ours. */
 export function parseReportStateKey(key: string): { report: string; brand: string } | undefined {
   const [, report = '', brand = ''] = key.split('/');
   return isName(brand) && key === reportStateKey(report, brand) ? { report, brand } : undefined;
 }
 
-/** The inverse of `progressKey`; `undefined` for objects that are not ours. */
 export function parseProgressKey(key: string): { brand: string; day: string } | undefined {
   const [, report = '', brandFolder = ''] = key.split('/');
   const brand = brandFolder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
@@ -280,18 +249,15 @@ export function parseProgressKey(key: string): { brand: string; day: string } | 
   return of && key === progressKey(report, brand, of.day, of.id) ? { brand, day: of.day } : undefined;
 }
 
-/** The brand of a rate budget; `undefined` for objects that are not ours. */
 export function brandOfRateBudget(key: string): string | undefined {
   const brand = key.slice(RATES_PREFIX.length, -'.json'.length);
   return isName(brand) && key === rateBudgetKey(brand) ? brand : undefined;
 }
 
-/** Whether a text can stand between two `/` of a key. */
 function isName(text: string): boolean {
   return /^[^/.\\][^/\\]*$/.test(text);
 }
 
-/** `rates/acme.json` */
 export function rateBudgetKey(brand: string): string {
   return `${RATES_PREFIX}${brand}.json`;
 }

@@ -45,7 +45,6 @@ export interface DraftOptions extends LakeAccess {
 export interface CloseOptions extends DraftOptions {
   /** Closes the month although days, roles or amounts are missing, and records them. */
   anyway?: boolean;
-  /** The name of the machine's user. */
   by: string;
   sums: CloseSums;
 }
@@ -68,11 +67,8 @@ export interface CloseOutcome {
   before: Close[];
 }
 
-/** A month as a close would have it now. */
 export interface MonthDraft {
-  /** Without totals. */
   close: Close;
-  /** All closes of the brand, the oldest first. */
   closes: readonly Close[];
   settings: LakeBrandSettings | undefined;
   /** The brand's time zone; if it is not known, the zone in which a day ends last. */
@@ -105,8 +101,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
     if (found) before.push(found);
     const draft = found ? undefined : await draftOf(options, of, closes);
     if (!draft) continue;
-    refuseBeforeLatest(draft);
-    refuseBeforeEnd(options, draft);
+    refuseUntimely(options, draft);
     drafts.push({ of, draft });
   }
   const partial = anyway ? [] : drafts.flatMap(({ draft }) => faultsOf(draft.close));
@@ -180,7 +175,6 @@ async function publish({ reports }: BrandReports, closes: readonly Close[], mont
   for (const { ctx } of reports) await writeCloses(ctx, closes, [month]);
 }
 
-/** @throws BrandReportsError `config` if the lake has nothing of the brand */
 async function brandReports(options: DraftOptions): Promise<BrandReports[]> {
   const { lake, reports, settings } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
@@ -286,29 +280,22 @@ function sourcesOf(
   entries: ReadonlyMap<string, ReadonlyMap<string, DayEntry>>,
   known: ReturnType<typeof closedDays>['days'],
 ): Map<string, MoneyTable> {
-  const [ofOrders, ofTransactions] = MONEY_REPORTS.map(
-    ({ table }) => entries.get(table) ?? new Map<string, DayEntry>(),
-  );
-  const committed = (days: ReadonlyMap<string, DayEntry> = new Map()) =>
-    [...days].flatMap(([day, entry]) => (entry.committed ? [{ day, rows: entry.committed.rows }] : []));
-  const all = Map.groupBy([...committed(ofOrders), ...committed(ofTransactions)], ({ day }) => monthOf(day));
-  return new Map(
-    [...all.keys()].map((month) => {
-      const of = (days: ReturnType<typeof committed>) => days.filter(({ day }) => monthOf(day) === month);
-      const isErased = (day: string) => {
-        const named = known.get(dayId({ report: transactions.name, day }));
-        return (
-          (named !== undefined && named.place === undefined) ||
-          ofTransactions?.get(day)?.erasedAt !== undefined
-        );
-      };
-      const covers = of(committed(ofOrders)).every(
-        ({ day }) => ofTransactions?.get(day)?.committed || isErased(day),
-      );
-      const hasRows = of(committed(ofTransactions)).some(({ rows }) => rows > 0);
-      return [month, covers && hasRows ? 'transactions' : 'orders'];
-    }),
-  );
+  const daysOf = ({ table }: { table: string }) => entries.get(table) ?? new Map<string, DayEntry>();
+  const [ofOrders, ofTransactions] = [daysOf(orders), daysOf(transactions)];
+  const isErased = (day: string) => {
+    const named = known.get(dayId({ report: transactions.name, day }));
+    const { erasedAt } = ofTransactions.get(day) ?? {};
+    return (named !== undefined && named.place === undefined) || erasedAt !== undefined;
+  };
+  const [months, lacking, filled] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const [day, { committed }] of [...ofOrders, ...ofTransactions])
+    if (committed) months.add(monthOf(day));
+  for (const [day, { committed }] of ofOrders)
+    if (committed && !ofTransactions.get(day)?.committed && !isErased(day)) lacking.add(monthOf(day));
+  for (const [day, { committed }] of ofTransactions)
+    if (committed && committed.rows > 0) filled.add(monthOf(day));
+  const sourceOf = (month: string) => (filled.has(month) && !lacking.has(month) ? 'transactions' : 'orders');
+  return new Map([...months].map((month) => [month, sourceOf(month)]));
 }
 
 /** Adds what a sum of the month would lack: roles of money without a field, and amounts that cannot be read. */
@@ -338,47 +325,53 @@ async function addFaults(
     });
 }
 
-/** Its orders are in the statement of the later close, and would be in two. */
-function refuseBeforeLatest({ close: { brand, month }, closes }: MonthDraft): void {
-  const latest = closes.at(-1)?.month ?? '';
-  if (latest < month) return;
-  throw configError(
-    'before_latest_close',
-    `${month} of ${brand} is before its latest closed month, ${latest}, whose statement has the days of ${month} too. Close a later month, or remove the later closes first: "brand-reports close ${latest} --brand ${brand} --remove"`,
-  );
-}
-
 export function endOfMonth(month: string, timeZone: string): number {
   return endOfDay(daysOfMonth(month).at(-1) ?? '', timeZone);
 }
 
-/** @throws BrandReportsError `config` if the month of the close is not over */
-function refuseBeforeEnd({ clock }: DraftOptions, { close: { brand, month }, timeZone }: MonthDraft): void {
+function refuseUntimely({ clock }: DraftOptions, { close, closes, timeZone }: MonthDraft): void {
+  const { brand, month } = close;
+  const latest = closes.at(-1)?.month ?? '';
+  // Its orders are in the statement of the later close, and would be in two.
+  if (latest > month)
+    throw configError(
+      'before_latest_close',
+      `${month} of ${brand} is before its latest closed month, ${latest}, whose statement has the days of ${month} too. Close a later month, or remove the later closes first: "brand-reports close ${latest} --brand ${brand} --remove"`,
+    );
   const endMs = endOfMonth(month, timeZone);
-  if (endMs <= runClock(clock).now().getTime()) return;
-  throw configError(
-    'month_not_over',
-    `${month} of ${brand} is not over: it ends at ${new Date(endMs).toISOString()}. Close it then, or close an earlier month.`,
-  );
+  if (endMs > runClock(clock).now().getTime())
+    throw configError(
+      'month_not_over',
+      `${month} of ${brand} is not over: it ends at ${new Date(endMs).toISOString()}. Close it then, or close an earlier month.`,
+    );
 }
 
-type Fault = { code: 'not_whole' | 'role_without_field' | 'unreadable_amounts'; text: string };
-
-function faultsOf({ brand, month, exceptions, roles, unreadable }: Close): Fault[] {
+function faultsOf({ brand, month, exceptions, roles, unreadable }: Close) {
   const anyway = `"brand-reports close ${month} --brand ${brand} --anyway"`;
-  const faults: Fault[] = [];
-  if (exceptions.length > 0) faults.push({ code: 'not_whole', text: notWhole({ brand, month, exceptions }) });
-  if (roles.length > 0)
-    faults.push({
-      code: 'role_without_field',
-      text: `${month} of ${brand} cannot be added up, because roles of money have no field: ${roles.map(({ report, role }) => `${report} ${role}`).join(', ')}. Name the fields in "fields" of the report; "brand-reports check" proposes them. To close the month without these values, with the roles recorded in the close: ${anyway}`,
-    });
-  if (unreadable.length > 0)
-    faults.push({
-      code: 'unreadable_amounts',
-      text: `${month} of ${brand} has amounts that cannot be read: ${unreadable.map(({ report, column, rows }) => `${report} ${unreadableText({ role: '', column, rows, isRead: true })}`).join('; ')}. Correct "fields", or ask the operator of the service for plain numbers and read the days again. To close the month without these amounts: ${anyway}`,
-    });
-  return faults;
+  const ofRoles = roles.map(({ report, role }) => `${report} ${role}`).join(', ');
+  const amounts = unreadable.map(
+    ({ report, ...each }) => `${report} ${unreadableText({ role: '', isRead: true, ...each })}`,
+  );
+  const faults = [
+    {
+      code: 'not_whole' as const,
+      is: exceptions.length > 0,
+      text: `is not whole: ${exceptionsText(exceptions)}.${readingOf(brand, exceptions)} To close it as it is, with these days recorded in the close`,
+    },
+    {
+      code: 'role_without_field' as const,
+      is: roles.length > 0,
+      text: `cannot be added up, because roles of money have no field: ${ofRoles}. Name the fields in "fields" of the report; "brand-reports check" proposes them. To close the month without these values, with the roles recorded in the close`,
+    },
+    {
+      code: 'unreadable_amounts' as const,
+      is: unreadable.length > 0,
+      text: `has amounts that cannot be read: ${amounts.join('; ')}. Correct "fields", or ask the operator of the service for plain numbers and read the days again. To close the month without these amounts`,
+    },
+  ];
+  return faults
+    .filter(({ is }) => is)
+    .map(({ code, text }) => ({ code, text: `${month} of ${brand} ${text}: ${anyway}` }));
 }
 
 function whyNotWhole(entry: DayEntry = {}): Close['exceptions'][number]['why'] | undefined {
@@ -424,14 +417,13 @@ async function commitClose(options: CloseOptions, of: BrandReports, draft: Month
   return close;
 }
 
-function notWhole({ brand, month, exceptions }: Pick<Close, 'brand' | 'month' | 'exceptions'>): string {
+function readingOf(brand: string, exceptions: Close['exceptions']): string {
   const readable = exceptions.filter(({ why }) => why !== 'erased');
   const sorted = readable.map(({ day }) => day).sort();
   const reports = [...new Set(readable.map(({ report }) => report))].join(' ');
   const range = `--from ${sorted[0]} --to ${sorted.at(-1)}`;
-  const read =
-    sorted.length === 0 ? '' : ` To read them: "brand-reports sync ${reports} --brand ${brand} ${range}".`;
-  return `${month} of ${brand} is not whole: ${exceptionsText(exceptions)}.${read} To close it as it is, with these days recorded in the close: "brand-reports close ${month} --brand ${brand} --anyway"`;
+  if (sorted.length === 0) return '';
+  return ` To read them: "brand-reports sync ${reports} --brand ${brand} ${range}".`;
 }
 
 /** `order_list missing 2026-10-01 to 2026-10-03, 2026-10-05; order_list failed 2026-10-09` */

@@ -45,17 +45,14 @@ export interface EraseOptions extends LakeAccess {
   reports: ReportRegistry;
   settings: LakeSettings | undefined;
   brand: string;
-  /** The names of the reports whose days are erased; missing: all reports. */
   only?: readonly string[] | undefined;
   /** Both missing: all days. */
   from?: string | undefined;
   to?: string | undefined;
   erasedSums: ErasedSums;
-  /** Return what would be removed, and change nothing. */
   plans: boolean;
 }
 
-/** The document of `erase --json`. */
 export interface EraseOutcome {
   /** `busy`: a run reads one of the days. `incomplete`: a run has written in the meantime. In both cases run the same command later. */
   status: 'complete' | 'planned' | 'busy' | 'incomplete' | 'undone';
@@ -70,7 +67,6 @@ export interface EraseOutcome {
   searched: Amounts;
   removed: Amounts;
   left: Amounts;
-  /** Data that no erasure removes. */
   remains: string[];
 }
 
@@ -208,7 +204,6 @@ async function scopeOf(options: EraseOptions): Promise<Scope> {
   };
 }
 
-/** The ledgers by month, as read when no live run worked on the days. */
 type Judged = ReadonlyMap<BrandReport, ReadonlyMap<string, Ledger>>;
 
 /** Reads the ledgers of the range and of the day before it. @throws `conflict` if a live run reads one of these days */

@@ -51,11 +51,9 @@ type Kind = keyof typeof KINDS;
 export interface ErasedRange {
   lake: Lake;
   brand: string;
-  /** The reports whose days are erased. */
   contexts: readonly BrandReport[];
   from: string;
   to: string;
-  /** All days of these reports. */
   isAll: boolean;
   /** All days of all reports, and everything else that the lake has of the brand. */
   isBrand: boolean;
@@ -71,7 +69,6 @@ export function isInRange(
 interface Place {
   kind: Kind;
   prefix: string;
-  /** Whether the object has data of the range. */
   isErased: (key: string) => boolean;
   /** The object is written anew without the days, so that only its previous contents are deleted. */
   isRewritten?: boolean;
@@ -141,7 +138,6 @@ export interface Found {
   /** Whether it is removed. Documents with data of the range are rewritten instead. */
   isErased: boolean;
   version?: NoncurrentVersion;
-  /** The partition of a day. */
   partition?: [table: string, partition: Partition];
 }
 

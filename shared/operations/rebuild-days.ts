@@ -25,14 +25,12 @@ export interface RebuildOptions
   scope: RebuildScope;
 }
 
-/** The days to rebuild, `YYYY-MM-DD`, both included. */
 export interface RebuildScope extends Pick<RunOptions['scope'], 'brands' | 'reports'> {
   from: string;
   to: string;
 }
 
 export interface RebuiltReport extends Pick<ReportOutcome, 'brand' | 'report' | 'status' | 'error'> {
-  /** The days of the range that have a committed version, in order. */
   days: RebuiltDay[];
 }
 
@@ -46,7 +44,6 @@ export interface RebuildOutcome {
   reports: RebuiltReport[];
 }
 
-/** Rebuilds the days in scope, one after the other. @throws BrandReportsError `config` for a scope that the settings do not have */
 export async function rebuildDays(options: RebuildOptions): Promise<RebuildOutcome> {
   const { lake, clock, deadline } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
@@ -123,7 +120,6 @@ async function committedDays(
   return { committed: committed.sort(), ...(first && { damage: first }) };
 }
 
-/** Marks the months dirty, so that every run for due days reads them until the rebuild ends. @returns `sizeOfSchema` */
 async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<number> {
   const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
   await ctx.reportState.update((state) => markMonthsDirty(state, months, dirty, new Map()));

@@ -11,11 +11,17 @@ import { type BrandReport, createBrandReport, type LakeAccess } from '../context
 import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
 import { monthOf } from '../days.ts';
 import { configError } from '../errors.ts';
-import { versionsOf } from '../history/index.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { rolesOf } from '../lake/documents/brand-settings.ts';
 import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-documents.ts';
-import { attemptOfRollback, type Committed, releaseDay, type Superseded } from '../lake/documents/ledger.ts';
+import {
+  attemptOfRollback,
+  type Committed,
+  type DayEntry,
+  isWhole,
+  releaseDay,
+  type Superseded,
+} from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { markMonthsDirty } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
@@ -35,7 +41,6 @@ export interface RollbackOptions extends LakeAccess {
   report: ReportDefinition;
   /** Missing: the only brand that has the day. */
   brand?: string;
-  /** `YYYY-MM-DD` */
   day: string;
 }
 
@@ -44,7 +49,6 @@ export interface KeptVersion {
   snapshot: string;
   /** When queries began to find it; `null` if that is not known. */
   from: string | null;
-  /** `null` if it is the current version. */
   to: string | null;
   /** `null` if the snapshot cannot be read. */
   rows: number | null;
@@ -52,7 +56,6 @@ export interface KeptVersion {
   open: boolean | null;
 }
 
-/** The versions of a day, the oldest first. */
 export interface DayVersions {
   brand: string;
   report: string;
@@ -68,26 +71,32 @@ export type RollbackOutcome =
       day: string;
       snapshot: string;
       rows: number;
-      /** The replaced version, which is kept. */
       replaced: { snapshot: string; rows: number };
     }
   /** Another run reads the day, and would replace the version that is published now. */
   | { status: 'busy'; brand: string; report: string; day: string };
 
-/** @throws BrandReportsError `config` if the lake has no version of the day, or has the day for several brands */
 export async function listVersions(options: RollbackOptions): Promise<DayVersions> {
   const { day, report } = options;
   const { ctx, open } = await dayOfBrand(options);
   const versions: KeptVersion[] = [];
-  for (const { snapshot, fromMs, toMs, whole } of versionsOf(open.entry))
-    versions.push({
-      snapshot,
-      from: iso(fromMs),
-      to: iso(toMs),
-      rows: await rowsOf(ctx, open, snapshot),
-      open: whole === undefined ? null : !whole,
-    });
+  for (const version of keptVersions(open.entry))
+    versions.push({ ...version, rows: await rowsOf(ctx, open, version.snapshot) });
   return { brand: ctx.brand, report: report.name, day, versions };
+}
+
+/** Each version was found from the end of the version before it until its own end. One that is not published yet is left out. */
+export function keptVersions({ committed, superseded = [] }: DayEntry): Omit<KeptVersion, 'rows'>[] {
+  const current = committed && {
+    ...{ snapshot: committed.snapshot, at: null, timeZone: committed.timeZone },
+    whole: committed.timeZone === undefined ? undefined : isWhole(committed),
+  };
+  const all = [...superseded, ...(current ? [current] : [])];
+  const found = all.slice(0, all.findIndex(({ at }) => at === null) + 1);
+  return found.map(({ snapshot, at, whole }, index) => {
+    const from = superseded[index - 1]?.at ?? (index === superseded.length ? committed?.committedAt : null);
+    return { snapshot, from: from ?? null, to: at, open: whole === undefined ? null : !whole };
+  });
 }
 
 /**
@@ -176,33 +185,23 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
     }),
   );
   const all = found.flat();
-  const [only, ...others] = all.filter(({ ctx }) => ctx.brand === (options.brand ?? ctx.brand));
-  if (!only) throw nothingCommitted(options, all);
-  if (others.length > 0) throw severalBrands(options, all);
-  return only;
-}
-
-function nothingCommitted({ report, day, brand, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
-  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
-  const hint = all.length > 0 ? ` It has the day of: ${brandsOf(all)}.` : '';
-  return configError(
+  const own = all.filter(({ ctx }) => ctx.brand === (options.brand ?? ctx.brand));
+  const [only] = own;
+  if (only && own.length === 1) return only;
+  const having = all.map(({ ctx }) => ctx.brand).join(', ');
+  if (only)
+    throw configError(
+      'several_brands',
+      `${lake.store.url} has ${report.name} ${day} for several brands. Choose one with --brand: ${having}.`,
+    );
+  const whose = options.brand === undefined ? '' : ` of the brand "${options.brand}"`;
+  const hint = having === '' ? '' : ` It has the day of: ${having}.`;
+  throw configError(
     'day_not_committed',
     `${lake.store.url} has no version of ${report.name} ${day}${whose}.${hint} Compare the day, --brand and --lake with the output of "brand-reports status".`,
   );
 }
 
-function severalBrands({ report, day, lake }: RollbackOptions, all: readonly DayOfBrand[]) {
-  return configError(
-    'several_brands',
-    `${lake.store.url} has ${report.name} ${day} for several brands. Choose one with --brand: ${brandsOf(all)}.`,
-  );
-}
-
-function brandsOf(days: readonly DayOfBrand[]): string {
-  return days.map(({ ctx }) => ctx.brand).join(', ');
-}
-
-/** @throws BrandReportsError `config` if the day cannot go back to this version */
 function assertCanReturn(all: readonly Superseded[], committed: Committed, to: string, day: string): void {
   const kept = all.filter(({ snapshot }) => snapshot !== committed.snapshot);
   const versions = kept.filter(({ snapshot }) => snapshot === to);
@@ -229,7 +228,6 @@ function assertCanReturn(all: readonly Superseded[], committed: Committed, to: s
     );
 }
 
-/** @throws BrandReportsError `config` if the snapshot is missing or damaged */
 async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<SnapshotContent> {
   const unreadable = (why: string) =>
     configError(
@@ -253,8 +251,4 @@ async function rowsOf(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Pr
     damageOf(thrown);
     return null;
   }
-}
-
-function iso(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -1,7 +1,4 @@
-/*
- * Makes a version of a day from its staged records. If a reading has just fed a builder, that builder finishes the
- * version; otherwise the chunks are read again.
- */
+/* Makes a version of a day from its staged records; if the content equals the committed version, no snapshot is written. */
 import type { Column } from '../column-types.ts';
 import type { Committed } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
@@ -36,8 +33,6 @@ export interface BuildOptions {
 }
 
 /**
- * Makes a version of everything that was staged of a day. The schema grows first. If the content equals the committed
- * version, no snapshot is written.
  * @param fed the builder that got the reading's pages: it finishes the version if the chunks would make the same file
  * @returns a conflict if records with the same primary key differ, and only a second reading can show why (I1)
  */
@@ -60,9 +55,6 @@ export async function build(
   return 'conflict' in built ? built : withKeyProblem(ctx, slices, built);
 }
 
-/**
- * I1: a key that does not identify all records drops no record. A finding shows the problem and the field names met.
- */
 function withKeyProblem(
   { settings: { key } }: BuildContext,
   slices: readonly Slice[],

@@ -46,7 +46,6 @@ export interface Basis {
 }
 
 export interface Builder {
-  /** Set when the builder takes no more records, because only a second reading can show which records are rows (I1). */
   readonly conflict: KeyConflict | undefined;
   /**
    * Appends the rows among a page's records. Pages of the newest slice come first.
@@ -60,11 +59,6 @@ export interface Builder {
    * @returns whether the chunks would make the same file; if not, the version has to be built from the chunks
    */
   confirm(proven: Required<Pick<Basis, 'columns'>> & Pick<Basis, 'keyField'> & { records: number }): boolean;
-  /**
-   * Writes the rest of the file, unless the committed version has the same content: then that version stays.
-   * @param readBack whether to re-read the committed version to prove that it is intact
-   * @throws BrandReportsError `contract` if all records have dates of other days
-   */
   finish(readBack: boolean): Promise<BuiltSnapshot>;
   /** Drops the written part of an unfinished file. Whoever creates a builder must call this at the end. */
   abort(): Promise<void>;
@@ -147,10 +141,6 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   };
 }
 
-/**
- * Whether the committed object exists and ends like a Parquet file. With `readBack`, its digest must also match the
- * ledger, and the changes of the day must be intact. If not, a new version with the same content is written.
- */
 async function isIntact(
   ctx: BuildContext,
   { day, keys }: OpenDay,

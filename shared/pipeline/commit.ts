@@ -10,11 +10,7 @@ import type { OpenDay } from '../context/open-day.ts';
 import { replaceVersion } from './replace-version.ts';
 
 export interface ReadingCommit {
-  /** Id of the run's continuation: runs that continue it do not read the day again. */
   continuation: string;
-  /**
-   * Whether fewer records replace records that can no longer change, because the run was started with `--accept-fewer`.
-   */
   isAccepted: boolean;
 }
 
@@ -22,10 +18,7 @@ export interface ReadingCommit {
  * Records a reading in the ledger (I4). If the reading is believed, its version is committed; if not, the ledger
  * records that the version before stays (I11). The commit checks the claim: without it, a process that wakes up after
  * an hour would overwrite newer data.
- * @returns the day after the commit; `kept`: if the version before stays although the reading differs, its number of
- * rows
- * @throws BrandReportsError `conflict` if another run has taken the day over or a later reading is committed; then
- * nothing has changed
+ * @returns `kept`: if the version before stays although the reading differs, its number of rows
  */
 export async function commit(
   ctx: RunContext,

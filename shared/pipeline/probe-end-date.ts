@@ -5,7 +5,6 @@ import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from '../context/context.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
 
-/** What the service means by `end_date`; `undefined` if days without records leave that unknown. */
 type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
 
 /** After this pause the probe compares other days. */
@@ -22,7 +21,9 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
   const setting = brandSettings.endDate;
   if (report.day.by !== 'dates' || setting === 'midnight') return;
   const { probedEndDate, probePausedAt } = await reportState.cached();
-  if (probedEndDate === setting || isPaused(ctx, probePausedAt)) return;
+  const isPaused =
+    probePausedAt !== undefined && isWithin(PAUSED_PROBE_MS, probePausedAt, ctx.clock.wallMs());
+  if (probedEndDate === setting || isPaused) return;
   for (const day of probedDays(ctx))
     if ((await ctx.ledger(monthOf(day)).cached()).days[day]?.erasedAt !== undefined) return;
   const meaning = await observeOrLog(ctx);
@@ -34,10 +35,6 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
     );
   if (meaning === 'whole_day')
     await reportState.update((current) => ({ ...current, probedEndDate: setting }));
-}
-
-function isPaused({ clock }: RunContext, pausedAt: string | undefined): boolean {
-  return pausedAt !== undefined && isWithin(PAUSED_PROBE_MS, pausedAt, clock.wallMs());
 }
 
 /**

@@ -23,7 +23,6 @@ export async function tableShape({
   return { name, description, partitionKeys: DAY_PARTITION_KEYS, columns };
 }
 
-/** The shapes of `dayTables`. */
 export async function dayShapes(
   context: Pick<BrandReport, 'report' | 'schema'>,
 ): Promise<[own: TableShape, before: TableShape]> {
@@ -66,10 +65,6 @@ export async function publishDay(context: BrandReport, day: string): Promise<voi
   }
 }
 
-/**
- * Publishes these days. A day that cannot be published stays pending and does not stop the others.
- * @returns the first failure
- */
 export async function publishDays(
   context: BrandReport,
   days: readonly string[],

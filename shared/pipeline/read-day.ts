@@ -37,10 +37,8 @@ const PUBLISH_ROWS_PER_SECOND = 10_000;
 const PUBLISH_BASE_MS = 5_000;
 
 /**
- * Reads the rest of the attempt's last slice and makes a version of the day.
  * @param readBack whether the day is read with `--from` and `--to`: then nothing is reused from earlier readings, and
  * the committed snapshot is re-read before it is reported as `unchanged`
- * @param onFetched called when all pages are staged
  * @returns `undefined` if the time was up before
  */
 export async function readDay(

@@ -28,14 +28,7 @@ import { type StagedDay, pagesOf } from '../attempt/staged-records.ts';
 
 export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'leases' | 'progress'> {}
 
-export type RebuildObstacle =
-  | ReplayObstacle
-  /** Its raw records, or the progress document that lists them, cannot be read. */
-  | 'raw_damaged'
-  /** Records with the same key differ, and only a second reading can show why. */
-  | 'key_unclear'
-  /** A rollback published an older version, and the raw records belong to a later version. */
-  | 'rolled_back';
+export type RebuildObstacle = ReplayObstacle | 'raw_damaged' | 'key_unclear' | 'rolled_back';
 
 export interface RebuiltDay {
   dt: string;
@@ -65,13 +58,8 @@ export async function rebuildDay(ctx: RebuildContext, day: string): Promise<Rebu
     if (kind === 'conflict') return { dt: day, outcome: 'busy', rows: 0 };
     if (code !== 'damaged_chunk') return { dt: day, outcome: 'failed', rows: 0, reason: code, message };
     const reason = context.isMissing ? 'raw_expired' : 'raw_damaged';
-    return {
-      dt: day,
-      outcome: 'kept',
-      rows: 0,
-      reason,
-      message: `${day}: ${context.problem}; the day stays as it is`,
-    };
+    const why = `${day}: ${context.problem}; the day stays as it is`;
+    return { dt: day, outcome: 'kept', rows: 0, reason, message: why };
   }
 }
 
@@ -99,7 +87,6 @@ async function rebuildCommitted(
   }
 }
 
-/** @returns `raw_damaged` if the progress document that lists the raw records is damaged */
 async function replayOf(
   ctx: RebuildContext,
   day: string,
@@ -141,20 +128,16 @@ async function commit(
     runId: ctx.runId,
     hashes,
     cause: 'rebuild',
-    next: (before = committed) => ({
-      ...withoutContent(before),
-      ...content,
-      ...afterCommand(before, 'rebuilt')?.recorded,
-      queryFingerprint: ctx.policy.queryFingerprint,
-      published: before.snapshot === content.snapshot ? before.published : ctx.lake.catalog === undefined,
-    }),
+    next: (before = committed) => {
+      // They must not stay if the new content has none.
+      const { values: _values, ...others } = before;
+      return {
+        ...{ ...others, ...content, ...afterCommand(before, 'rebuilt')?.recorded },
+        queryFingerprint: ctx.policy.queryFingerprint,
+        published: before.snapshot === content.snapshot ? before.published : ctx.lake.catalog === undefined,
+      };
+    },
   });
-}
-
-/** Without the fields that the new content replaces. They must not stay if the new content does not have them. */
-function withoutContent(committed: Committed): Committed {
-  const { values: _values, ...others } = committed;
-  return others;
 }
 
 function kept(ctx: RebuildContext, day: string, committed: Committed, reason: RebuildObstacle): RebuiltDay {
@@ -170,11 +153,6 @@ function kept(ctx: RebuildContext, day: string, committed: Committed, reason: Re
     key_unclear: `records with the same ${keyText(primaryKeyField(ctx) ?? '')} differ, and only a second reading can show whether it is a key; ${reread}`,
     rolled_back: `a rollback published an older version of it, and the raw records belong to a later version; ${reread}`,
   };
-  return {
-    dt: day,
-    outcome: 'kept',
-    rows: committed.rows,
-    reason,
-    message: `${day} stays as it is: ${why[reason]}`,
-  };
+  const message = `${day} stays as it is: ${why[reason]}`;
+  return { dt: day, outcome: 'kept', rows: committed.rows, reason, message };
 }

@@ -8,7 +8,7 @@
  */
 import type { BrandReport } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';
-import { type HistoryContext, historyAfter, logChange } from '../history/index.ts';
+import { type HistoryContext, historyAfter } from '../history/index.ts';
 import { type Committed, type DayCommit, commitDay } from '../lake/documents/ledger.ts';
 import type { RowHashes } from '../lake/table/digest.ts';
 
@@ -21,7 +21,6 @@ export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
   cause: 'reading' | 'rollback' | 'rebuild';
 }
 
-/** @throws BrandReportsError `conflict` if another run has taken the day over; then nothing has changed */
 export async function replaceVersion(
   ctx: BrandReport & HistoryContext,
   open: OpenDay,
@@ -36,6 +35,9 @@ export async function replaceVersion(
     return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });
   });
   const { history: before } = replaced ?? {};
-  if (history && before && history.place !== before.place) logChange(ctx, day, after.rows, history);
+  if (before && history?.last && history.place !== before.place) {
+    const { rowsBefore, added, removed, altered } = history.last;
+    ctx.log({ event: 'day_changed', day, rowsBefore, rows: after.rows, added, removed, altered });
+  }
   return replacing;
 }

@@ -33,10 +33,6 @@ export interface SyncedDay {
   endsReport?: true;
 }
 
-/**
- * Takes one due day from its claim to its publication. Failures, including bugs, are recorded and returned.
- * @param onFetched called when all pages are staged
- */
 export async function syncDay(
   ctx: RunContext,
   { day, reason }: DueDay,
@@ -97,7 +93,6 @@ function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], row
   return { outcome: { dt: day, outcome, rows, pages } };
 }
 
-/** Keeps the staged pages; any run may resume them immediately. */
 async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedDay> {
   const { day } = attempt;
   await changeDay(ctx, attempt, (ledger) => releaseDay(ledger, day, ctx.runId));
@@ -167,7 +162,6 @@ async function recordFailure(
   }
 }
 
-/** Whether the next run may resume after the staged pages: always after a transient failure, else if pages are left. */
 async function isResumable(
   attempt: Attempt | undefined,
   { kind, code }: BrandReportsError,

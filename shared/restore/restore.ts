@@ -78,7 +78,6 @@ interface LakeDocument extends DocumentScope {
   remake?: (earlier: Json | undefined) => Promise<object>;
   /** What is done if the store has no earlier version; missing: the document begins anew. */
   otherwise?: string;
-  /** Whether only an earlier version restores it. */
   isUnique?: true;
   /** Whether runs do without it, so that a reader of tables may lack the right to read it. */
   isHint?: true;
@@ -132,15 +131,9 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
           yield { ...ledgerDocument(options, { report, brand, month }), lost: lostLedger(month) };
     for await (const { key } of store.list(reportRawPrefix(name))) {
       const of = parseProgressKey(key);
-      if (of)
-        yield {
-          key,
-          report,
-          brand: of.brand,
-          month: monthOf(of.day),
-          parse: parseProgress(key),
-          isHint: true,
-        };
+      if (!of) continue;
+      const [{ brand }, month] = [of, monthOf(of.day)];
+      yield { key, report, brand, month, parse: parseProgress(key), isHint: true };
     }
   }
   for await (const { key } of store.list(RATES_PREFIX)) {
@@ -191,21 +184,16 @@ function ledgerDocument(
   const parse = parseLedger(key, { report: report.name, brand, month });
   const remake = async (earlier: Json | undefined) => {
     const ledger = earlier === undefined ? await ledgerFromSnapshots(options, of) : parse(earlier);
-    const state = createLakeDocuments({ store: options.lake.store, ...options }).reportState(
-      report.name,
-      brand,
-    );
+    const documents = createLakeDocuments({ store: options.lake.store, ...options });
+    const state = documents.reportState(report.name, brand);
     // The state may record that no day of the month is due. Without this hint the next run reads the month.
     const { erased } = await state.update((current) => {
       const { [month]: forgotten, ...months } = current.months;
       return forgotten ? { ...current, months } : current;
     });
     const also = earlier === undefined ? await erasedByCoverage(options, of) : [];
-    return withoutErased(
-      ledger,
-      [...(erased ?? []), ...also],
-      new Date(options.clock.wallMs()).toISOString(),
-    );
+    const at = new Date(options.clock.wallMs()).toISOString();
+    return withoutErased(ledger, [...(erased ?? []), ...also], at);
   };
   const otherwise = 'make it from the newest snapshot of each day; the next runs read these days again';
   return { key, ...of, parse, remake, otherwise };
@@ -245,7 +233,6 @@ async function parsed({ key, parse }: LakeDocument, body: Uint8Array): Promise<J
   return stored;
 }
 
-/** Restores a document if `apply` is set. A failure is recorded for this document and does not stop the others. */
 async function treat(
   options: RestoreOptions,
   document: LakeDocument,

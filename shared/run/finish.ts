@@ -34,18 +34,11 @@ export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
   sizeBefore: number | undefined;
 }
 
-/** How a report ended in a run. The report state keeps it for the watcher. */
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
- * Finishes a report after the run's last day:
- * - runs the data checks of the new versions
- * - adopts the settings of the run, and brings tables and views up to date: once a day, and after new columns or settings
- * - writes `coverage` of the months examined
- * - publishes to Iceberg, sends events, and vacuums once a day
- * - last, records in the report state when each month is next due
- *
- * If a run dies before the last step, these months stay marked dirty and the next run examines them.
+ * Last, it records when each month is next due. If a run dies before, the months stay marked dirty and the next run
+ * examines them.
  * @param ended missing for a run of a range, which the watcher must not see
  */
 export async function finishReport(

@@ -26,10 +26,7 @@ export async function vacuumLedgerTable(ctx: RunContext, table: string): Promise
   const leading = monthPartition(brand, report.name);
   const published = await publishedSnapshots(ctx, table, leading);
   const listed = await Array.fromAsync(lake.store.list(partitionPrefix(table, leading)));
-  const snapshots = listed.flatMap((object) => {
-    const id = snapshotOfKey(object.key);
-    return id === undefined ? [] : [{ ...object, id }];
-  });
+  const snapshots = listed.filter(({ key }) => snapshotOfKey(key) !== undefined);
   const byMonth = Map.groupBy(snapshots, ({ key }) => key.split('/').slice(0, -2).join('/'));
   const keys = [...byMonth.values()].flatMap((ofMonth) => {
     const oldestFirst = ofMonth.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
@@ -37,7 +34,7 @@ export async function vacuumLedgerTable(ctx: RunContext, table: string): Promise
       const replacement = oldestFirst[index + 1];
       const { modifiedAt } = replacement ?? snapshot;
       const isInUse = clock.earlierMs() - modifiedAt.getTime() < SNAPSHOT_GRACE_MS;
-      return published.has(snapshot.id) || isInUse ? [] : [snapshot.key];
+      return published.has(snapshotOfKey(snapshot.key) ?? '') || isInUse ? [] : [snapshot.key];
     });
   });
   if (keys.length > 0) await lake.store.delete(keys);
@@ -50,13 +47,8 @@ export const SNAPSHOT_GRACE_MS = DAY_MS;
 const ATTEMPT_GRACE_MS = 7 * DAY_MS;
 
 /**
- * The vacuum deletes objects that nothing references:
- * - snapshots, also of what records were before they changed, that no ledger and no catalog references, when they are older
- * than a day
- * - attempts that no ledger references, after a week
- *
- * Runs delete objects of the lake only here, and each report's runs delete only their own. A day that is being read is
- * left alone: its snapshot may be written but not committed yet (I4).
+ * Deletes snapshots that no ledger and no catalog references, and attempts that no ledger references. Each report's runs
+ * delete only their own. A day that is being read is left alone: its snapshot may be written but not committed yet (I4).
  * @returns the months in which it found snapshots, for `forgetOldVersions`
  */
 export async function vacuum(ctx: RunContext): Promise<string[]> {
@@ -114,8 +106,7 @@ async function publishedSnapshots(
 }
 
 /**
- * The keys of a brand's snapshots or attempts whose objects are all old enough and that the day's entry does not
- * reference. Objects with foreign keys are left alone.
+ * Objects with foreign keys are left alone.
  * @returns also the months whose ledgers were read, except damaged ones
  */
 async function unreferenced(

@@ -1,9 +1,11 @@
-import { versionsOf } from '../../shared/history/versions.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 
-/** The snapshot of a day that queries found at `atMs`; `undefined`: none, or it is no longer kept. */
-export function versionAt(entry: DayEntry, atMs: number): string | undefined {
-  const { fromMs = Number.POSITIVE_INFINITY, snapshot } =
-    versionsOf(entry).find(({ toMs = Number.POSITIVE_INFINITY }) => atMs < toMs) ?? {};
-  return fromMs <= atMs ? snapshot : undefined;
+/** The snapshot of a day that queries found at `atMs`; `undefined`: none yet. */
+export function versionAt(
+  { committed, superseded = [], firstCommittedAt = '9999' }: DayEntry,
+  atMs: number,
+): string | undefined {
+  if (atMs < Date.parse(firstCommittedAt)) return undefined;
+  const found = superseded.find(({ at }) => at === null || atMs < Date.parse(at)) ?? committed;
+  return found?.snapshot;
 }

@@ -295,15 +295,15 @@ describe('a ledger that is made from snapshots', () => {
     return { lake, before };
   }
 
-  it('has the other versions and the changes of the days, without times', async () => {
+  it('has the other versions of the days, and begins their history anew', async () => {
     const { lake, before } = await damagedLake();
     await restoreAll(lake);
     const { committed, superseded = [] } = await ledgerEntry(lake, 'order_list', FIRST);
     const { snapshot, history } = before.committed ?? {};
-    expect(committed).toMatchObject({ snapshot, state: 'unconfirmed', published: true });
+    expect(committed).toMatchObject({ snapshot, state: 'unconfirmed', published: false });
     expect(history?.object).toBeDefined();
-    const { key, place, lastBy, object } = history ?? {};
-    expect(committed?.history).toEqual({ key, place, lastBy, object, by: expect.any(String) });
+    const [place, at] = [(history?.place ?? 0) + 1, expect.any(String)];
+    expect(committed?.history).toEqual({ place, anewPlace: place, by: at, lastBy: at, anewBy: at });
     expect(superseded.map((each) => each.snapshot)).toEqual(before.superseded?.map((each) => each.snapshot));
   });
 

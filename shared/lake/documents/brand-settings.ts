@@ -67,7 +67,6 @@ export interface SettingsInLake {
   damage?: string;
 }
 
-/** Reads `current.json` of a brand. @throws BrandReportsError `config` `damaged_document` */
 export function parseCurrentSettings(brand: string, reports: ReportRegistry) {
   const key = brandSettingsKey(brand);
   return (stored: Json | undefined): Stored => {
@@ -79,7 +78,6 @@ export function parseCurrentSettings(brand: string, reports: ReportRegistry) {
   };
 }
 
-/** Reads settings that have this hash. @throws BrandReportsError `config` `damaged_document` */
 export function parseSettingsVersion(key: string, sha256: string, reports: ReportRegistry) {
   return (stored: Json | object = {}): LakeBrandSettings => {
     if (hash('sha256', textOf(stored)) !== sha256)
@@ -101,7 +99,6 @@ export async function readSettingsVersion(
   return parseSettingsVersion(key, sha256, reports)(parseJsonDocument(key, stored.body));
 }
 
-/** By brand, what the lake has of its settings; `undefined` before its first run. */
 export async function readBrandSettings(
   store: ObjectStore,
   reports: ReportRegistry,
@@ -207,7 +204,11 @@ export class StoredSettings {
     if (adoption.by === 'functions') return;
     const found = await mapConcurrent(Object.entries(brands), CONCURRENCY, async ([brand, given]) => {
       // If the store gives no answer now, the brand itself fails; what functions maintain stays in any case.
-      const known = await this.#document(brand).cached().catch(unlessTransient);
+      const known = await this.#document(brand)
+        .cached()
+        .catch((thrown: unknown) => {
+          if (asBrandReportsError(thrown).kind !== 'transient') throw thrown;
+        });
       const old = known && isLeft(known.current, adoption) ? await this.of(brand) : undefined;
       return changesOfMeaning(old ?? given, given).map((of) => `\n- ${brand} ${of.report}: ${of.change}`);
     });
@@ -230,10 +231,6 @@ export class StoredSettings {
   }
 }
 
-function unlessTransient(thrown: unknown): undefined {
-  if (asBrandReportsError(thrown).kind !== 'transient') throw thrown;
-}
-
 function isLeft(current: Stored['current'], { by, isAsked }: Adoption): boolean {
   return current?.by === 'functions' && by === 'command_line' && !isAsked;
 }
@@ -245,7 +242,6 @@ async function brandsIn(store: ObjectStore): Promise<string[]> {
   return found.flatMap((of) => (of && of.hash === undefined ? [of.brand] : []));
 }
 
-/** The hash of the settings as the lake keeps them. */
 export function hashOfSettings(given: LakeBrandSettings): string {
   return hash('sha256', textOf(keptOf(given)));
 }
@@ -313,7 +309,6 @@ function meaningOf(settings: LakeBrandSettings, name: string): Partial<Record<st
   return Object.fromEntries([...roles, ...states, ...bonuses]);
 }
 
-/** The settings by which the numbers of a brand were derived. */
 export interface UsedSettings {
   brand: string;
   /** The first 8 characters of their hash. */

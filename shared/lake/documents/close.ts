@@ -26,7 +26,6 @@ const day = () => z.string().check(z.refine(isDay));
 const text = () => z.nullable(z.string().check(z.maxLength(10_000)));
 const decimal = () => z.string().check(z.regex(/^-?\d{1,29}(\.\d{1,9})?$/));
 
-/** The tables whose records state commission. */
 export const MONEY_TABLES = ['orders', 'transactions'] as const;
 export type MoneyTable = (typeof MONEY_TABLES)[number];
 
@@ -34,7 +33,6 @@ const ofPublisher = () => ({
   publisher_id: text(),
   publisher_name: text(),
   currency: text(),
-  /** The sum of the known commission that counts. */
   counted: decimal(),
   /** The records whose commission is not known; the sum lacks them. */
   unknown: storedCount,
@@ -55,9 +53,7 @@ const close = storedObject(() => ({
   version: z.literal(1),
   brand: z.string(),
   month: month(),
-  /** By the machine's clock. */
   closedAt: storedTime,
-  /** The name of the machine's user. */
   by: z.string().check(z.minLength(1), z.maxLength(100), z.regex(/^\P{C}+$/u)),
   /** The hash of the settings by which the totals were shown (`schema/settings/<brand>/<hash>.json`); missing: none. */
   settings: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
@@ -71,11 +67,8 @@ const close = storedObject(() => ({
   days: z.array(
     storedObject(() => ({ report: z.string(), day: day(), place: storedCount, snapshot: storedId })),
   ),
-  /** Days of the month that were not whole and that a person accepted. */
   exceptions: z.array(storedObject(() => ({ report: z.string(), day: day(), why: z.enum(WHY_NOT_WHOLE) }))),
-  /** Roles of money without a field that a person accepted. */
   roles: z.array(storedObject(() => ({ report: z.string(), role: z.enum(ROLES) }))),
-  /** Columns with amounts that could not be read and that a person accepted. */
   unreadable: z.array(storedObject(() => ({ report: z.string(), column: z.string(), rows: storedCount }))),
   /** Days that were erased after the close, with what they added to `counted`. They take part in no later statement. */
   erased: z.array(
@@ -89,12 +82,10 @@ const close = storedObject(() => ({
   recentWrites: z.array(z.string()),
 }));
 
-/** A closed month of a brand. Times are ISO 8601 in UTC. */
 export type Close = z.infer<typeof close>;
 export type CloseTotal = Close['totals'][number];
 export type ErasedTotals = Close['erased'][number]['totals'];
 
-/** Reads a stored close. @throws BrandReportsError `config` `damaged_document` if it is not the close of this month */
 export function parseClose(key: string, storedJson: Json): Close {
   const parsed = parseDocument(close, key, storedJson);
   const own = closeKey(parsed.brand, parsed.month);
@@ -111,7 +102,6 @@ export function dayId({ report, day: of }: { report: string; day: string }): str
   return `${report} ${of}`;
 }
 
-/** A day as the latest close that names it has it. */
 export interface ClosedDay {
   report: string;
   day: string;

@@ -48,7 +48,6 @@ const failure = storedObject(() => ({
 
 /** What is known of a day since it was first closed. It stays with the day whatever version is current. */
 const history = storedObject(() => ({
-  /** The start and the end of the reading that first closed the day. */
   after: z.optional(storedTime),
   by: storedTime,
   /** The time zone of that reading; missing if the ledger was made from snapshots. */
@@ -139,9 +138,7 @@ const checks = storedObject(() => ({
 }));
 
 const published = storedObject(() => ({
-  /** The snapshot's id; its object is `snapshotKey(table, partition, snapshot)`. */
   snapshot: storedId,
-  /** Whether the catalog was seen to point at `snapshot`. */
   published: z.boolean(),
   rows: storedCount,
   bytes: storedCount,
@@ -155,7 +152,6 @@ const published = storedObject(() => ({
   contradictions: z.optional(storedCount),
   attempt: storedId,
   pages: storedCount,
-  /** When the attempt began to read, and the time up to which its records are complete. */
   readFrom: storedTime,
   readTo: storedTime,
   /** The time zone in which the day was read; missing if the ledger was made from snapshots. */
@@ -185,7 +181,6 @@ const superseded = storedObject(() => ({
 }));
 
 const disregarded = storedObject(() => ({
-  /** When the reading began. */
   at: storedTime,
   rows: storedCount,
   queryFingerprint: z.string(),
@@ -198,10 +193,8 @@ const dayEntry = storedObject(() => ({
   failure: z.optional(failure),
   /** The last reading, if it lacked records that can no longer change, so that the version stayed. */
   disregarded: z.optional(disregarded),
-  /** The older versions that are kept, the oldest first (`versions.ts`). */
+  /** The older versions that are kept, the oldest first. */
   superseded: z.optional(z.array(superseded)),
-  /** From when on every version of the day is kept, by the machine's clock; missing: since the first version. */
-  versionsFrom: z.optional(storedTime),
   /** The continuation under which the day was last read; runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
   firstCommittedAt: z.optional(storedTime),
@@ -231,7 +224,6 @@ export type Claim = z.infer<typeof claim>;
 export type Failure = z.infer<typeof failure>;
 export type DayHistory = z.infer<typeof history>;
 export type Committed = z.infer<typeof published>;
-/** The facts of a version that follow from its content alone, however it was read. */
 export type VersionContent = Pick<Committed, 'snapshot' | 'rows' | 'bytes' | 'digest' | 'values'>;
 export type Superseded = z.infer<typeof superseded>;
 export type DayEntry = z.infer<typeof dayEntry>;
@@ -239,8 +231,6 @@ export type DayEntry = z.infer<typeof dayEntry>;
 export type Ledger = z.infer<typeof ledger>;
 
 /**
- * Reads a stored ledger; `undefined` gives an empty ledger. Readings and failures that are later than the clocks count as
- * now.
  * @param clocks missing: times are returned as they are stored
  * @throws BrandReportsError `config` `damaged_document` if it is not the ledger of this scope
  */
@@ -323,54 +313,10 @@ const MAX_SUPERSEDED = 200;
 export const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 const UNAVAILABLE_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: HOUR_MS };
 
-/** @returns the same ledger if `change` returns the same entry */
 function withEntry(ledger: Ledger, day: string, change: (entry: DayEntry) => DayEntry): Ledger {
   const { [day]: before = {} } = ledger.days;
   const after = change(before);
   return after === before ? ledger : { ...ledger, days: { ...ledger.days, [day]: after } };
-}
-
-function withCommitted(ledger: Ledger, day: string, change: (committed: Committed) => Committed): Ledger {
-  return withEntry(ledger, day, (entry) => {
-    if (!entry.committed) return entry;
-    const committed = change(entry.committed);
-    return committed === entry.committed ? entry : { ...entry, committed };
-  });
-}
-
-/** A stored time that is further ahead is wrong: a run whose clock differs by a day from the service's ends at once. */
-const MAX_AHEAD_MS = DAY_MS;
-
-/**
- * Changes what queries find for a day. As-of queries rely on the order of a day's publications, so a machine with a slow
- * clock repeats the time of the previous publication. A stored time more than a day ahead becomes the current time;
- * otherwise it would date every later publication. A clock that is before the day itself corrects nothing.
- */
-function withPublication(
-  ledger: Ledger,
-  day: string,
-  wallMs: number,
-  change: (entry: DayEntry, now: string) => DayEntry,
-): Ledger {
-  return withEntry(ledger, day, (entry) => {
-    const { committed, firstCommittedAt, versionsFrom, superseded = [] } = entry;
-    const maxMs = wallMs > Date.parse(day) - DAY_MS ? wallMs + MAX_AHEAD_MS : Number.POSITIVE_INFINITY;
-    const times = [firstCommittedAt, versionsFrom, committed?.committedAt, ...superseded.map(({ at }) => at)];
-    const earlierMs = times.map((at) => Date.parse(at ?? '')).filter((atMs) => atMs <= maxMs);
-    const now = new Date(Math.max(wallMs, ...earlierMs)).toISOString();
-    const corrected = <T extends string | null | undefined>(at: T) =>
-      at && Date.parse(at) > maxMs ? now : at;
-    const versions = superseded.map((version) => ({ ...version, at: corrected(version.at) }));
-    return change(
-      {
-        ...entry,
-        ...(entry.superseded && { superseded: versions }),
-        ...(firstCommittedAt && { firstCommittedAt: corrected(firstCommittedAt) }),
-        ...(versionsFrom && { versionsFrom: corrected(versionsFrom) }),
-      },
-      now,
-    );
-  });
 }
 
 /** Records which run reads the day. @throws conflict if the claim has changed since the decision was made */
@@ -401,13 +347,9 @@ export function eraseDays(ledger: Ledger, days: readonly string[], at: string, j
     : { ...ledger, days: { ...ledger.days, ...Object.fromEntries(tombstones) } };
 }
 
-function lastChangeOf({
-  committed,
-  lastPlace,
-  lastBy,
-}: DayEntry = {}): Pick<DayEntry, 'lastPlace' | 'lastBy'> {
-  const { place = lastPlace, lastBy: changedBy, by } = committed?.history ?? {};
-  const last = changedBy ?? by ?? lastBy;
+function lastChangeOf(entry: DayEntry = {}): Pick<DayEntry, 'lastPlace' | 'lastBy'> {
+  const { place = entry.lastPlace, lastBy, by = entry.lastBy } = entry.committed?.history ?? {};
+  const last = lastBy ?? by;
   return { ...(place !== undefined && { lastPlace: place }), ...(last !== undefined && { lastBy: last }) };
 }
 
@@ -422,7 +364,6 @@ export function withoutTombstones(ledger: Ledger, isWanted: (day: string) => boo
   return { ...ledger, days: Object.fromEntries(days) };
 }
 
-/** Ends the attempt of this run. What it staged is not read again. */
 export function abandonDay(ledger: Ledger, day: string, run: string): Ledger {
   if (ledger.days[day]?.claim?.runId !== run) return ledger;
   return withEntry(ledger, day, ({ claim: _claim, ...entry }): DayEntry => entry);
@@ -436,11 +377,9 @@ export function releaseDay(ledger: Ledger, day: string, run: string): Ledger {
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, claim: { ...claim, runId: null } }));
 }
 
-/** The next version of a claimed day, or the same version with changed facts. */
 export interface DayCommit {
   runId: string;
   committed: Committed;
-  /** By the machine's clock. */
   wallMs: number;
   /**
    * Set for a reading, which ends the claim and earlier failures. A rollback or a rebuild leaves them, so that staged
@@ -454,7 +393,8 @@ export interface DayCommit {
  * @throws conflict if another run has taken over the claim, or a later reading is committed
  */
 export function commitDay(ledger: Ledger, day: string, commit: DayCommit): Ledger {
-  return withPublication(ledger, day, commit.wallMs, (entry, now): DayEntry => {
+  const now = new Date(commit.wallMs).toISOString();
+  return withEntry(ledger, day, (entry): DayEntry => {
     const { claim, failure, continuation, disregarded, filledAtFirst: _known, ...rest } = entry;
     const { committed, reading } = commit;
     if (claim?.runId !== commit.runId) throw claimLost(day);
@@ -511,7 +451,6 @@ function replaceCommitted(
   };
 }
 
-/** What names the objects of a day in the catalog. */
 export type DayObjects = Pick<Committed, 'snapshot' | 'history'>;
 
 /** A rollback may bring a snapshot back, but at another place of the day's chain of changes. */
@@ -535,11 +474,11 @@ function isLaterReading(current: Committed, next: Committed): boolean {
 export function recordPublished(ledger: Ledger, day: string, objects: DayObjects, wallMs: number): Ledger {
   const { committed } = ledger.days[day] ?? {};
   if (!committed || committed.published || !hasSameObjects(committed, objects)) return ledger;
-  return withPublication(
+  const now = new Date(wallMs).toISOString();
+  return withEntry(
     ledger,
     day,
-    wallMs,
-    ({ superseded, ...entry }, now): DayEntry => ({
+    ({ superseded, ...entry }): DayEntry => ({
       ...entry,
       committed: { ...committed, published: true },
       ...(superseded && { superseded: endedBy(superseded, now) }),
@@ -554,17 +493,20 @@ export interface ExaminedDay {
   checks: ReadonlyMap<string, { fingerprint: string; count: number | undefined }>;
 }
 
-/** Records what checks found, if the content that they examined is still current. */
 export function recordFindings(ledger: Ledger, { day, snapshot, checks }: ExaminedDay): Ledger {
   const counted = [...checks].flatMap(([name, { count }]) => (count === undefined ? [] : [[name, count]]));
   const examined = [...checks].map(([name, { fingerprint }]) => [name, fingerprint]);
-  return withCommitted(ledger, day, (committed): Committed => {
-    if (committed.snapshot !== snapshot) return committed;
+  return withEntry(ledger, day, (entry): DayEntry => {
+    const { committed } = entry;
+    if (committed?.snapshot !== snapshot) return entry;
     const { findings: before = {}, examined: known } = committed.checks ?? {};
     const kept = Object.entries(before).filter(([name]) => !checks.has(name));
     const findings = Object.fromEntries([...kept, ...counted]);
     const all = { ...known, ...Object.fromEntries(examined) };
-    return { ...committed, checks: { ...committed.checks, findings, examined: all } };
+    return {
+      ...entry,
+      committed: { ...committed, checks: { ...committed.checks, findings, examined: all } },
+    };
   });
 }
 
@@ -606,10 +548,8 @@ export function hasRows(ledgers: Iterable<Ledger>): boolean {
 }
 
 /**
- * Forgets versions whose time is over, the oldest first, so that the vacuum may delete them. A version's time is over
- * `keptMs` after it was replaced. If a day has more than `most` versions, the time of the oldest is over after a day.
+ * Forgets versions that were replaced `keptMs` ago, the oldest first, so that the vacuum may delete them.
  * @param most how many versions of a day are kept longer than a day
- * @returns the same ledger if nothing is forgotten
  */
 export function forgetVersions(
   ledger: Ledger,
@@ -648,11 +588,7 @@ function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most
   };
   const firstKept = superseded.findIndex((version, index) => !isOver(version, index));
   const forgotten = firstKept < 0 ? superseded : superseded.slice(0, firstKept);
-  if (forgotten.length === 0) return entry;
-  const times = [entry.versionsFrom, ...forgotten.map(({ at }) => at)].filter((at) => typeof at === 'string');
-  const fromMs = Math.min(nowMs, Math.max(...times.map((time) => Date.parse(time))));
-  const versionsFrom = new Date(fromMs).toISOString();
-  return { ...entry, superseded: superseded.slice(forgotten.length), versionsFrom };
+  return forgotten.length === 0 ? entry : { ...entry, superseded: superseded.slice(forgotten.length) };
 }
 
 /**

@@ -31,10 +31,8 @@ import type { ReportDefinition, ReportRegistry } from '../../reports/definition.
 export interface ReportLedgers extends ReportStates {
   /** What the lake has of the settings of the brand; missing before its first run. */
   inLake?: SettingsInLake | undefined;
-  /** The columns of its table; missing if the schema is damaged. */
   columns?: readonly Column[] | undefined;
   newColumns?: NewColumns | undefined;
-  /** By month; only the months that were read. */
   ledgers: ReadonlyMap<string, Ledger>;
   /** The documents that could not be read: one damaged document does not hide the others. */
   damaged: readonly DamagedDocument[];
@@ -43,9 +41,7 @@ export interface ReportLedgers extends ReportStates {
 /** A ledger that cannot be used or was lost, or a report state that cannot be used. */
 export interface DamagedDocument {
   key: string;
-  /** Of a ledger: its month, whose contents are unknown. */
   month?: string;
-  /** The fault of the document, and the next step. */
   message: string;
 }
 
@@ -105,11 +101,6 @@ export async function listLedgers(
   return [...found.values()];
 }
 
-/**
- * Reads the ledgers that `listLedgers` finds, and lists the damaged documents in `damaged`.
- * @param span only the ledgers of these months; the report state is always read
- * @param realNowMs the machine's time, for showing states; missing: times are returned as they are stored
- */
 export function readLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
@@ -119,7 +110,6 @@ export function readLedgers(
   return readWantedLedgers(store, reports, (month) => isInSpan(month, span), realNowMs);
 }
 
-/** The same, but the report states decide which ledgers are read. */
 export async function readWantedLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
@@ -265,11 +255,7 @@ export function committedSnapshotKey({ committed, ...day }: CommittedDay): strin
   return snapshotKeyOf(day, committed.snapshot);
 }
 
-async function readDocument<T>(
-  store: ObjectStore,
-  key: string,
-  parse: (stored: Json | undefined) => T,
-): Promise<T> {
+async function readDocument<T>(store: ObjectStore, key: string, parse: (stored: Json | undefined) => T) {
   const stored = await store.get(key);
   return parse(stored && parseJsonDocument(key, stored.body));
 }

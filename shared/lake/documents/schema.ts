@@ -66,7 +66,6 @@ export function sizeOfSchema({ columns, keys = [] }: Pick<StoredSchema, 'columns
   return columns.length + keys.length;
 }
 
-/** By day: the columns that were first seen in its records, and when. */
 export type NewColumns = ReadonlyMap<string, readonly { column: string; at: string }[]>;
 
 /** The columns that new fields have brought. A second column of a field, with the type of a setting, is not news. */

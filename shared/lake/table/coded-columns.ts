@@ -19,19 +19,13 @@ import type { Texts } from './texts.ts';
 
 export interface CodedGroup {
   rows: number;
-  /** The number of its first row in the file. */
   firstRow: number;
-  /** The columns that have a value in the row group. */
   columns: Iterable<NamedColumn>;
 }
 
 export interface CodedFile {
   columns: Column[];
   rows: number;
-  /**
-   * @param names only these columns
-   * @param isWanted whether to read a row group, by the number of its first row and of the row after its last
-   */
   groups(
     names?: readonly string[],
     isWanted?: (from: number, to: number) => boolean,
@@ -64,7 +58,6 @@ export async function readGroup(
   return { rows: Number(group.num_rows), columns: await chunksOf(file, group, placesIn(group, columns)) };
 }
 
-/** The digest of all rows. @param hashes receives the hash of each row */
 export async function digestOf(file: CodedFile, hashes?: RowHashes): Promise<string> {
   const digest = new Digest(hashes);
   for await (const { rows, columns } of file.groups()) for (const _ of digest.addColumns(rows, columns));
@@ -239,7 +232,6 @@ function textsOfPages(pages: readonly Page[]): Texts {
 
 type ReadValue = (view: DataView, index: number) => Value | undefined;
 
-/** Reads a value of the column that `plain-values.ts` has written. */
 function reader({ type }: Column): ReadValue {
   const { parquet } = typeSpec(type);
   switch (parquet.element.type) {

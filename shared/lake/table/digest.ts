@@ -37,7 +37,6 @@ export class Digest {
   #pending = new CodedRows();
   readonly #hashes: RowHashes | undefined;
 
-  /** @param hashes receives the hash of each row */
   constructor(hashes?: RowHashes) {
     this.#hashes = hashes;
   }
@@ -77,7 +76,6 @@ export class Digest {
     return this.#rows;
   }
 
-  /** `<version>:<rows>:<32 hexadecimal digits>` */
   value(): string {
     this.#addPending();
     return `${VERSION}:${this.#rows}:${this.#sum.toString(16).padStart(32, '0')}`;
@@ -120,12 +118,9 @@ export function counts(column: string): boolean {
   return column !== SYNCED_AT;
 }
 
-/** Keeps values of different kinds apart: the text `1`, the number 1 and the integer 1 are three values. */
 const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
-/** A number of 128 bits and its kind. */
 const TAGGED_BYTES = 17;
 const NUMBER_BYTES = 4;
-/** The size of a value's hash, and of a row's sum. */
 const LANES_BYTES = LANES * NUMBER_BYTES;
 /** I12: how many bytes of texts are copied at once; a larger text is copied alone. */
 const BATCH_BYTES = 2 ** 22;

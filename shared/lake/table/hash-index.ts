@@ -3,7 +3,6 @@ import { LANES, type Lanes, avalanche } from '../../records/murmur.ts';
 
 /** Finds rows by the hashes that the digest counts: 16 bytes a row, and about as much again to find them. */
 export class HashIndex {
-  /** By row: the first row with the same hash. */
   readonly firstOf: Int32Array;
   readonly #hashes: Lanes;
   /** Row numbers counted from 1. At most half of the slots are full, so searches are short. */
@@ -46,7 +45,7 @@ export class HashIndex {
   }
 }
 
-export function areEqual(one: Lanes, rowOfOne: number, other: Lanes, rowOfOther: number): boolean {
+function areEqual(one: Lanes, rowOfOne: number, other: Lanes, rowOfOther: number): boolean {
   const [a, b] = [rowOfOne * LANES, rowOfOther * LANES];
   return (
     one[a] === other[b] &&

@@ -10,7 +10,6 @@ import { readParquetRows } from './coded-columns.ts';
 import type { ReadableFile } from './readable-file.ts';
 import { recordsOfRows } from './typed-columns.ts';
 
-/** By column that has a value: the rows that have one. */
 type Filled = Readonly<Record<string, number>> | undefined;
 
 /** The fields whose two versions fill different columns, with all columns of each field. */

@@ -408,10 +408,9 @@ describe('versions whose time is over', () => {
     );
   const keptOf = (entry: DayEntry) => entryOf(forget(entry)).superseded?.length;
 
-  it('are forgotten, and the ledger records from when on all versions are kept', () => {
-    const { superseded, versionsFrom } = entryOf(forget(agedDays(40, 30, 29.9)));
+  it('are forgotten', () => {
+    const { superseded } = entryOf(forget(agedDays(40, 30, 29.9)));
     expect(superseded?.map(({ snapshot }) => snapshot)).toEqual(['s2']);
-    expect(versionsFrom).toBe('2025-12-07T10:00:00.000Z');
   });
 
   it('are kept from now on if a machine whose clock was far ahead recorded their end: neither shorter nor for ever', () => {
@@ -420,11 +419,6 @@ describe('versions whose time is over', () => {
     const clocks = oneClock(() => NOW_MS + 30 * DAY_MS);
     const later = forgetVersions(forget(agedDays(40, -36_500, 20)), clocks, 30 * DAY_MS);
     expect(entryOf(later).superseded).toEqual([]);
-  });
-
-  it('never move the time from which all versions are kept to an earlier time', () => {
-    const versionsFrom = '2026-01-01T00:00:00.000Z';
-    expect(entryOf(forget({ ...agedDays(40), versionsFrom })).versionsFrom).toBe(versionsFrom);
   });
 
   it.each<[string, DayEntry]>([
@@ -504,48 +498,6 @@ describe('a publication', () => {
   ])('I3: is not recorded %s', (_name, entry, snapshot) => {
     const ledger = ledgerOf(entry);
     expect(recordPublished(ledger, DAY, { snapshot }, NOW_MS)).toBe(ledger);
-  });
-});
-
-describe('the time of a publication', () => {
-  const day: DayEntry = {
-    committed: { ...published, published: true, committedAt: NOW },
-    superseded: [{ snapshot: 's0', at: NOW }],
-    firstCommittedAt: '2026-01-06T05:00:00.000Z',
-    claim,
-  };
-  const next = { ...published, snapshot: 's2', published: true };
-  const transitions: [string, (entry: DayEntry, wallMs: number) => Ledger][] = [
-    ['a reading', (entry, wallMs) => commitDay(ledgerOf(entry), DAY, commitOf(next, wallMs))],
-    [
-      'a rollback or a rebuild',
-      (entry, wallMs) => {
-        const { reading: _reading, ...commit } = commitOf(next, wallMs);
-        return commitDay(ledgerOf(entry), DAY, commit);
-      },
-    ],
-    [
-      'a later publication',
-      (entry, wallMs) => {
-        const pending = commitDay(ledgerOf(entry), DAY, commitOf({ ...next, published: false }, NOW_MS));
-        return recordPublished(pending, DAY, { snapshot: 's2' }, wallMs);
-      },
-    ],
-  ];
-
-  it.each(transitions)('of %s is never before the time of the previous publication', (_name, publish) => {
-    const { superseded, committed } = entryOf(publish(day, NOW_MS - 3 * HOUR_MS));
-    expect(superseded?.map(({ at }) => at)).toEqual([NOW, NOW]);
-    expect(committed?.committedAt).toBe(NOW);
-  });
-
-  it.each(transitions)('of %s ignores a time that is more than a day ahead', (_name, publish) => {
-    const far = new Date(NOW_MS + 40 * DAY_MS).toISOString();
-    const wrong = { ...day, superseded: [{ snapshot: 's0', at: far }], firstCommittedAt: far };
-    const { superseded, firstCommittedAt } = entryOf(publish(wrong, NOW_MS + HOUR_MS));
-    expect([firstCommittedAt, ...(superseded ?? []).map(({ at }) => at)]).toEqual([
-      ...Array(3).fill(expect.stringMatching(/^2026-01-06T1[01]:00/)),
-    ]);
   });
 });
 
