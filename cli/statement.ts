@@ -4,7 +4,7 @@
  * was shown, so the rest of both totals is an entry of its own, and statements always add up to what counts.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
-import { endOfDay } from '../shared/days.ts';
+import { addMonths, endOfDay } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, closedDays, lackingDays } from '../shared/lake/documents/close.ts';
 import {
@@ -15,6 +15,7 @@ import {
 import { readLedgers } from '../shared/lake/documents/read.ts';
 import {
   type DraftOptions,
+  MONEY_REPORTS,
   type MonthDraft,
   draftCloses,
   endOfMonth,
@@ -34,13 +35,14 @@ import type { LakeBrandSettings } from '../shared/settings/settings.ts';
 import { tableRoles } from '../shared/catalog/view-roles.ts';
 import {
   COMPARED_DAYS,
+  SIGNED_SUMS,
   type Comparison,
   comparedDays,
-  MONEY_REPORTS,
   comparisonOf,
   fillComparedDays,
   hasAnew,
   openHistories,
+  signedSums,
   totalsAt,
 } from './close-sums.ts';
 import { instantText } from './output.ts';
@@ -250,29 +252,19 @@ SELECT ${head}, ${ENTRY_COLUMNS} FROM (
   GROUP BY ${SAME_RECORD}
   HAVING ${then} <> ${now} OR ${unknownThen} <> ${unknownNow}
 ) AS found`;
-  const values = totals.map(
-    (each) =>
-      `(${[each.publisher_id, each.publisher_name, each.currency].map(literal).join(', ')}, CAST(${literal(each.statement)} AS decimal(38,9)))`,
-  );
-  const listed = `SELECT publisher_id, currency, sum(known) AS counted FROM entries WHERE brand = ${literal(brand)} GROUP BY ALL`;
   const rest = `INSERT INTO entries (brand, month, closed_at, publisher_id, publisher_name, entry, reason, counted, known, currency)
-SELECT ${head}, publisher_id, publisher_name, 'rest', ${literal(reasonOf(comparison))}, rest, rest, currency FROM (
-  SELECT t.publisher_id, t.publisher_name, t.currency, t.statement - coalesce(l.counted, 0) AS rest
-  FROM (VALUES ${values.join(', ')}) AS t(publisher_id, publisher_name, currency, statement)
-  LEFT JOIN (${listed}) AS l ON l.publisher_id IS NOT DISTINCT FROM t.publisher_id AND l.currency IS NOT DISTINCT FROM t.currency
-  UNION ALL
-  SELECT l.publisher_id, NULL, l.currency, -l.counted FROM (${listed}) AS l WHERE NOT EXISTS (
-    SELECT 1 FROM (VALUES ${values.join(', ')}) AS t(publisher_id, publisher_name, currency, statement)
-    WHERE l.publisher_id IS NOT DISTINCT FROM t.publisher_id AND l.currency IS NOT DISTINCT FROM t.currency)
-) AS rests WHERE rest <> 0`;
-  const only =
-    publisher === undefined
-      ? ''
-      : `DELETE FROM entries WHERE publisher_id IS DISTINCT FROM ${literal(publisher)}`;
+SELECT ${head}, publisher_id, max(publisher_name), 'rest', ${literal(reasonOf(comparison))}, sum(counted), sum(counted), currency FROM (
+  SELECT * FROM (VALUES ${signedSums(
+    totals.map((total) => ({ ...total, counted: total.statement })),
+    [],
+  )}) AS totals${SIGNED_SUMS}
+  UNION ALL SELECT publisher_id, NULL, currency, -known FROM entries WHERE brand = ${literal(brand)}
+) AS sides GROUP BY publisher_id, currency HAVING sum(counted) <> 0`;
   const run = async () => {
     await connection.run(sql);
-    if (values.length > 0) await connection.run(rest);
-    if (only) await connection.run(only);
+    await connection.run(rest);
+    if (publisher !== undefined)
+      await connection.run(`DELETE FROM entries WHERE publisher_id IS DISTINCT FROM ${literal(publisher)}`);
   };
   await run().catch((thrown: unknown) => {
     const [why] = String(thrown).split('\n', 1);
@@ -345,12 +337,8 @@ function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {
 /** Months after the close before that have no close of their own. */
 function skippedNotes(month: string, before: readonly Close[]): string[] {
   const last = before.at(-1);
-  if (!last || `${last.month}-31` >= dayBefore(month)) return [];
+  if (!last || last.month >= addMonths(month, -1)) return [];
   return [`contains all records after ${last.month}: the months between have no close of their own`];
-}
-
-function dayBefore(month: string): string {
-  return new Date(Date.parse(`${month}-01`) - 1).toISOString().slice(0, 10);
 }
 
 /** How many days up to the end of the month have another place now. */
