@@ -135,26 +135,10 @@ function layoutOf({ names, types }: QueryResult, rows: readonly Json[][]) {
   return { head, line: (row: readonly Json[]) => line(cellsOf(row)) };
 }
 
-const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
-  DuckDBTypeId.TINYINT,
-  DuckDBTypeId.SMALLINT,
-  DuckDBTypeId.INTEGER,
-  DuckDBTypeId.BIGINT,
-  DuckDBTypeId.HUGEINT,
-  DuckDBTypeId.UTINYINT,
-  DuckDBTypeId.USMALLINT,
-  DuckDBTypeId.UINTEGER,
-  DuckDBTypeId.UBIGINT,
-  DuckDBTypeId.UHUGEINT,
-  DuckDBTypeId.BIGNUM,
-  DuckDBTypeId.DECIMAL,
-]);
+const NUMERIC = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|DECIMAL\([\d, ]+\)|FLOAT|DOUBLE)$/;
 
 export function isNumeric(type: DuckDBType | undefined): boolean {
-  return (
-    type !== undefined &&
-    (NUMERIC.has(type.typeId) || [DuckDBTypeId.FLOAT, DuckDBTypeId.DOUBLE].includes(type.typeId))
-  );
+  return type !== undefined && NUMERIC.test(String(type));
 }
 
 /** @param scale the decimal places that the column shows at least; missing: the value unchanged */

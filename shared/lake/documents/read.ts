@@ -261,10 +261,6 @@ export function snapshotsByTable(
   ];
 }
 
-export function committedSnapshotKey({ committed, ...day }: CommittedDay): string {
-  return snapshotKeyOf(day, committed.snapshot);
-}
-
 async function readDocument<T>(
   store: ObjectStore,
   key: string,
