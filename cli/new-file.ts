@@ -1,6 +1,6 @@
 /** Writes files that must not replace an existing file, such as settings of a person, and files that replace another whole. */
 import { open, rename, rm, writeFile } from 'node:fs/promises';
-import { newId } from '../shared/adapters/new-id.ts';
+import { newId } from '../shared/adapters/system-clock.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { configError } from '../shared/errors.ts';
 

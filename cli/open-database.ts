@@ -10,7 +10,7 @@ import { rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeLakeFolder, removeFile } from '../shared/adapters/local/lake-folder.ts';
 import { temporaryPath } from '../shared/adapters/local/store.ts';
-import { newId } from '../shared/adapters/new-id.ts';
+import { newId } from '../shared/adapters/system-clock.ts';
 import { asBrandReportsError } from '../shared/errors.ts';
 import type { Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';

@@ -7,11 +7,10 @@ import {
   readCredentialsFile,
 } from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { newId } from '../shared/adapters/new-id.ts';
+import { newId, systemClock } from '../shared/adapters/system-clock.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
 import { mayChange } from '../shared/adapters/others-may.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
-import { systemClock } from '../shared/adapters/system-clock.ts';
 import { dayOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';

@@ -9,7 +9,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { statInLake } from '../shared/adapters/local/lake-folder.ts';
-import { newId } from '../shared/adapters/new-id.ts';
+import { newId } from '../shared/adapters/system-clock.ts';
 import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
 import { DAY_MS } from '../shared/days.ts';

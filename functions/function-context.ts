@@ -1,13 +1,14 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { randomUUID } from 'node:crypto';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { eventBus } from '../shared/adapters/aws/event-bridge.ts';
 import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
 import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
 import { tuneHeap } from '../shared/adapters/heap.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
+import { MINUTE_MS } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { reports } from '../shared/reports/index.ts';
@@ -48,7 +49,22 @@ export function environment(name: string): string {
   );
 }
 
-/** The log of every handler: Lambda writes the event as JSON with its level. */
 export function log(event: LogEvent): void {
   console[levelOf(event)](event);
+}
+
+/** The part of Lambda's time that is reserved for publications in progress and for the response. */
+const RESERVE_MS = 2 * MINUTE_MS;
+
+/**
+ * Limits a run so that it ends before Lambda's timeout. In the reserve the run starts nothing new. Halfway through the
+ * reserve its requests are aborted, and publications end before the last eighth.
+ */
+export function timeLimits(remainingMs: number) {
+  const reserveMs = Math.min(RESERVE_MS, remainingMs / 4);
+  const endMs = performance.now() + remainingMs;
+  return {
+    deadline: { softMs: endMs - reserveMs, hardMs: endMs - reserveMs / 8 },
+    signal: AbortSignal.timeout(Math.max(0, Math.floor(remainingMs - reserveMs / 2))),
+  };
 }

@@ -9,7 +9,6 @@ import {
 
 interface ReadReport {
   status: Status;
-  /** The days that were read to their end: how many, the first and the last. */
   read: { days: number; from?: string; to?: string; rows: number };
   left: { days: number; from?: string; to?: string };
   error?: ReportOutcome['error'];

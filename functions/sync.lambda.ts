@@ -1,10 +1,9 @@
 import type { Context } from 'aws-lambda';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { runSync } from '../shared/run/run.ts';
-import { createFunctionContext, serviceAccess } from './function-context.ts';
+import { createFunctionContext, serviceAccess, timeLimits } from './function-context.ts';
 import { parseSyncEvent } from './sync-event.ts';
 import { syncResult } from './sync-result.ts';
-import { timeLimits } from './time-limits.ts';
 
 const common = createFunctionContext();
 const context = { ...common, ...serviceAccess(common.settings) };

@@ -8,8 +8,7 @@ import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import { object, parseInput } from '../shared/validation/input.ts';
 import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { consoleControls } from './console-controls.ts';
-import { createFunctionContext, environment } from './function-context.ts';
-import { timeLimits } from './time-limits.ts';
+import { createFunctionContext, environment, timeLimits } from './function-context.ts';
 
 /**
  * Publishes the metric `Problems` as a line in CloudWatch's embedded metric format, which Lambda's logs turn into the

@@ -3,29 +3,31 @@
  * answer queries, with old numbers. A new alarm is one new row, which docs/how-to/react-to-a-message.md has to repeat.
  * The watcher reports the problems of single reports, so the number of alarms does not grow with the brands.
  */
-import { Duration } from 'aws-cdk-lib';
+import { Annotations, Duration } from 'aws-cdk-lib';
 import {
-  Alarm,
   type AlarmProps,
+  Alarm,
   ComparisonOperator,
   Metric,
   Stats,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { instanceName } from './instance-name.ts';
+import { type Grantee, allow, arnInStack, customerKey, grantKey } from './grants.ts';
+import { instanceName, output } from './names.ts';
 
-/** One kind of alarm. In its texts `<name>` is a placeholder: the names of the two queues and of the function `watch`. */
 interface AlarmRow {
   id: string;
   meaning: string;
   action: string;
-  /** Whether the topic is also notified when the alarm ends. For queues and backfills, the end is no news. */
+  /** Whether the topic is also notified when the alarm ends. For the queue and backfills, the end is no news. */
   notifiesEnd?: true;
   /** `undefined` if this deployment has no such alarm. `Alarms` adds the defaults. */
   condition: (watched: ObservedStack, deployment: DeploymentSettings) => AlarmCondition | undefined;
@@ -34,7 +36,7 @@ interface AlarmRow {
 type AlarmCondition = Pick<AlarmProps, 'metric' | 'evaluationPeriods'> & Partial<AlarmProps>;
 
 interface ObservedStack {
-  queues: Readonly<Record<'undelivered' | 'failed', IQueue>>;
+  queue: IQueue;
   stateMachine: IStateMachine;
   problems: Metric;
 }
@@ -48,7 +50,7 @@ export const ALARMS: readonly AlarmRow[] = [
       `For ${HOURS_OF_PROBLEMS} hours the watcher has found problems, which its message lists, or no watcher run has ` +
       'ended: then nobody watches the pipeline.',
     action:
-      'Follow the last message. If there is no message, test the function <watch> with the event {}, and read ' +
+      'Follow the last message. If there is no message, test the function watch with the event {}, and read ' +
       'the error in its log.',
     notifiesEnd: true,
     condition: ({ problems }, { schedules }) => {
@@ -62,22 +64,22 @@ export const ALARMS: readonly AlarmRow[] = [
     },
   },
   {
-    id: 'queue-undelivered',
-    meaning: 'The queue <undelivered> contains events that a schedule could not deliver to its function.',
-    action:
-      'Read the reason in the attributes of its messages and fix it, test the function that a message names with ' +
-      'the event {}, then purge the queue.',
-    condition: ({ queues }) => messagesIn(queues.undelivered),
-  },
-  {
     id: 'queue-failed',
     meaning:
-      'The queue <failed> contains events that a function failed on: it ran out of time or memory, hit a bug, or had no ' +
-      'free instance for too long.',
+      'The queue Failed contains events that a schedule could not deliver to its function, or that a function failed on. ' +
+      'A function fails if it runs out of time or memory, hits a bug, or has no free instance for too long.',
     action:
-      'Read the error in its messages and fix the cause, test the function that a message names with the event {}: it ' +
-      'resumes where the last run stopped. Then purge the queue.',
-    condition: ({ queues }) => messagesIn(queues.failed),
+      'Read the error in its messages or in their attributes and fix the cause, test the function that a message names ' +
+      'with the event {}: it resumes where the last run stopped. Then purge the queue.',
+    // A queue stops publishing metrics after some hours without use, but it still contains its messages.
+    condition: ({ queue }) => ({
+      metric: queue.metricApproximateNumberOfMessagesVisible({
+        statistic: Stats.MAXIMUM,
+        period: Duration.minutes(5),
+      }),
+      evaluationPeriods: 1,
+      treatMissingData: TreatMissingData.IGNORE,
+    }),
   },
   {
     id: 'backfill-failed',
@@ -92,27 +94,13 @@ export const ALARMS: readonly AlarmRow[] = [
   },
 ];
 
-/** A queue stops publishing metrics after some hours without use, but it still contains its messages. */
-function messagesIn(queue: IQueue): AlarmCondition {
-  const metric = queue.metricApproximateNumberOfMessagesVisible({
-    statistic: Stats.MAXIMUM,
-    period: Duration.minutes(5),
-  });
-  return { metric, evaluationPeriods: 1, treatMissingData: TreatMissingData.IGNORE };
-}
-
-/** `The queue <failed>` → `The queue BrandReports-Failed`; a name without a value stays as it is. */
-function filledIn(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(/<(\w+)>/g, (placeholder, name: string) => values[name] ?? placeholder);
-}
-
 interface AlarmsProps extends Omit<ObservedStack, 'problems'> {
   deployment: DeploymentSettings;
   topic: ITopic;
 }
 
 export class Alarms extends Construct {
-  constructor(scope: Construct, id: string, { deployment, topic, queues, stateMachine }: AlarmsProps) {
+  constructor(scope: Construct, id: string, { deployment, topic, queue, stateMachine }: AlarmsProps) {
     super(scope, id);
     const name = instanceName(this);
     const problems = new Metric({
@@ -121,15 +109,8 @@ export class Alarms extends Construct {
       statistic: Stats.MAXIMUM,
       period: Duration.hours(1),
     });
-    const observed = { queues, stateMachine, problems };
-    const { undelivered, failed } = queues;
-    const names = {
-      undelivered: undelivered.queueName,
-      failed: failed.queueName,
-      watch: `${name}-watch`,
-    };
     for (const row of ALARMS) {
-      const condition = row.condition(observed, deployment);
+      const condition = row.condition({ queue, stateMachine, problems }, deployment);
       if (!condition) continue;
       const alarm = new Alarm(this, row.id, {
         threshold: 1,
@@ -137,10 +118,60 @@ export class Alarms extends Construct {
         treatMissingData: TreatMissingData.NOT_BREACHING,
         ...condition,
         alarmName: `${name}-${row.id}`,
-        alarmDescription: filledIn(`${row.meaning} ${row.action}`, names),
+        alarmDescription: `${row.meaning} ${row.action}`,
       });
       alarm.addAlarmAction(new SnsAction(topic));
       if (row.notifiesEnd) alarm.addOkAction(new SnsAction(topic));
     }
+  }
+}
+
+export class AlarmTopic extends Construct {
+  readonly topic: ITopic;
+  readonly #keyArn: string | undefined;
+
+  constructor(scope: Construct, id: string, deployment: DeploymentSettings, existing?: ITopic) {
+    super(scope, id);
+    const { alarmEmail, lakeKeyArn } = deployment;
+    this.#keyArn = existing ? existing.masterKey?.keyArn : lakeKeyArn;
+    this.topic = existing ?? this.newTopic(alarmEmail);
+    output(this, 'AlarmTopicArn', {
+      value: this.topic.topicArn,
+      description: 'The topic of all alarms and of the watcher’s messages: subscribe to it',
+    });
+  }
+
+  grantPublish(grantee: Grantee): void {
+    allow(grantee, ['sns:Publish'], [this.topic.topicArn]);
+    grantKey(grantee, this.#keyArn, 'sns', 'write');
+  }
+
+  private newTopic(alarmEmail: string | undefined): Topic {
+    const topic = new Topic(this, 'Topic', {
+      displayName: `${instanceName(this)} alarms`,
+      enforceSSL: true,
+      masterKey: customerKey(this, this.#keyArn),
+    });
+    this.letAlarmsPublish(topic);
+    if (alarmEmail !== undefined) topic.addSubscription(new EmailSubscription(alarmEmail));
+    else
+      Annotations.of(this).addWarningV2(
+        'brand-reports:noReceiver',
+        'Nobody receives the alarms and the watcher’s messages, so a failure goes unnoticed. Set deployment.alarmEmail to an e-mail address, or give the construct a topic that somebody is subscribed to (docs/how-to/cdk-construct.md).',
+      );
+    return topic;
+  }
+
+  /** A topic with its own policy (`enforceSSL`) loses the default policy, which lets the account's alarms publish. */
+  private letAlarmsPublish(topic: Topic): void {
+    const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: { ArnLike: { 'aws:SourceArn': alarms } },
+      }),
+    );
   }
 }

@@ -27,10 +27,8 @@ import {
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { consoleLink } from './console-link.ts';
+import { consoleLink, instanceName, output } from './names.ts';
 import { customerKey } from './grants.ts';
-import { instanceName } from './instance-name.ts';
-import { output } from './output.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
 
 /** The part of the names of map runs that follows the name of the state machine. */

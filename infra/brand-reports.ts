@@ -16,22 +16,16 @@ import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { reports as ourReports } from '../shared/reports/index.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import { type Settings, parseSettings } from '../shared/settings/settings.ts';
-import { AlarmTopic } from './alarm-topic.ts';
-import { Alarms } from './alarms.ts';
-import { Analysts } from './analysts.ts';
+import { AlarmTopic, Alarms } from './alarms.ts';
+import { Analysts, BrandAccess, Operators } from './people.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
-import { BrandAccess } from './brand-access.ts';
 import { Catalog } from './catalog.ts';
-import { consoleLink } from './console-link.ts';
+import { consoleLink, nameInstance, output } from './names.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
-import { nameInstance } from './instance-name.ts';
 import { Lake } from './lake.ts';
-import { Operators } from './operators.ts';
-import { output } from './output.ts';
-import { SyncFunction } from './sync-function.ts';
+import { SyncFunction, WatchFunction } from './pipeline-function.ts';
 import { assertViewsFit } from './view-sizes.ts';
-import { WatchFunction } from './watch-function.ts';
 
 /** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
@@ -84,9 +78,8 @@ export class BrandReports extends Construct {
     const lake = new Lake(this, 'Lake', { reports, deployment, bucket: props.bucket });
     const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
     const bus = new EventBus(this, settings.events);
-    const undelivered = new FailureQueue(this, 'Undelivered', deployment);
     const failed = new FailureQueue(this, 'Failed', deployment);
-    const common = { settings, version, network, lake, catalog, bus, undelivered, failed };
+    const common = { settings, version, network, lake, catalog, bus, failed };
 
     const enabled = Object.values(reports).filter(({ name }) =>
       Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
@@ -97,7 +90,7 @@ export class BrandReports extends Construct {
     const watch = new WatchFunction(this, 'Watch', { ...common, topic });
     new Alarms(this, 'Alarms', {
       deployment,
-      queues: { undelivered, failed },
+      queue: failed,
       stateMachine: backfill.stateMachine,
       topic: topic.topic,
     });
@@ -121,7 +114,7 @@ export class BrandReports extends Construct {
       deployment,
       functions: [sync, watch],
       backfill,
-      queues: [undelivered, failed],
+      queue: failed,
       lake,
     });
     for (const [brand, roleNames] of Object.entries(deployment.brandAccess ?? {}))

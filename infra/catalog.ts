@@ -7,21 +7,14 @@ import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { LEDGER_TABLES, beforeTable, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportRegistry, allViews, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { instanceName } from './instance-name.ts';
+import { instanceName, output } from './names.ts';
 import { type Grantee, allow, arnInStack } from './grants.ts';
-import { output } from './output.ts';
 
 const DEFINE = ['glue:GetTable', 'glue:CreateTable', 'glue:UpdateTable'];
 const PUBLISH = ['glue:GetPartitions', 'glue:CreatePartition', 'glue:UpdatePartition'];
 const QUERY = [
-  'glue:GetTable',
-  'glue:GetTables',
-  'glue:GetPartition',
-  'glue:GetPartitions',
-  'glue:BatchGetPartition',
-  'glue:GetPartitionIndexes',
-  'glue:GetDatabase',
-  'glue:GetDatabases',
+  ...['glue:GetTable', 'glue:GetTables', 'glue:GetDatabase', 'glue:GetDatabases'],
+  ...['glue:GetPartition', 'glue:GetPartitions', 'glue:BatchGetPartition', 'glue:GetPartitionIndexes'],
 ];
 
 type WithRole = Grantee & { readonly role: Role };
@@ -40,13 +33,12 @@ export interface CatalogProps {
 export class Catalog extends Construct {
   readonly databaseName: string;
   private readonly icebergName: string | undefined;
-  private readonly reports: ReportRegistry;
-  private readonly settings: Settings;
+  readonly #props: CatalogProps;
 
-  constructor(scope: Construct, id: string, { reports, settings, database }: CatalogProps) {
+  constructor(scope: Construct, id: string, props: CatalogProps) {
     super(scope, id);
-    this.reports = reports;
-    this.settings = settings;
+    const { settings, database } = props;
+    this.#props = props;
     if (database === ownName(this)) throw adoptsOwn(database);
     const description = 'Affiliate reports of brands, a partition per brand and day';
     this.databaseName = database ?? this.newDatabase('Database', ownName(this), description);
@@ -58,7 +50,7 @@ export class Catalog extends Construct {
 
   private newDatabase(id: string, name: string, description: string): string {
     const { account } = Stack.of(this);
-    const { tablePermissions } = this.settings.deployment;
+    const { tablePermissions } = this.#props.settings.deployment;
     // The path keeps the logical id of earlier stacks: another id would create a second database of the same name.
     const database = new CfnDatabase(new Construct(this, id), 'Resource', {
       catalogId: account,
@@ -82,26 +74,20 @@ export class Catalog extends Construct {
     return database.ref;
   }
 
-  /** Lets runs write the tables of reports, the tables made from ledgers, and the views that read them. */
   grantSync(grantee: WithRole): void {
     this.grantInLakeFormation(grantee);
-    const reports = Object.values(this.reports);
+    const reports = Object.values(this.#props.reports);
     const tables = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
-    const views = allViews(this.reports).map(({ name }) => name);
+    const views = allViews(this.#props.reports).map(({ name }) => name);
     this.grant(grantee, this.databaseName, DEFINE, [...tables, ...views]);
     this.grant(grantee, this.databaseName, PUBLISH, tables);
     // A partition of what records were before is removed when that is no longer known.
     const before = reports.map(({ table }) => beforeTable(table));
     this.grant(grantee, this.databaseName, ['glue:DeletePartition'], before);
-    this.grant(
-      grantee,
-      this.icebergName,
-      DEFINE,
-      reports.map(({ table }) => table),
-    );
+    const reportTables = reports.map(({ table }) => table);
+    this.grant(grantee, this.icebergName, DEFINE, reportTables);
   }
 
-  /** Lets the watcher bring all tables, views and partitions up to date. */
   grantUpdate(grantee: WithRole): void {
     this.grantInLakeFormation(grantee);
     this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
@@ -126,7 +112,7 @@ export class Catalog extends Construct {
    * (docs/how-to/lake-formation.md).
    */
   private grantInLakeFormation({ role }: WithRole): void {
-    if (this.settings.deployment.tablePermissions === 'iam') return;
+    if (this.#props.settings.deployment.tablePermissions === 'iam') return;
     const catalogId = Stack.of(this).account;
     const grant = (id: string, resource: CfnPrincipalPermissions.ResourceProperty, permissions: string[]) =>
       new CfnPrincipalPermissions(role, id, {

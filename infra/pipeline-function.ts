@@ -1,8 +1,4 @@
-import { hash } from 'node:crypto';
-import { cpSync, existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { AssetHashType, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { AssetHashType, Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -14,26 +10,31 @@ import {
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import {
   type ISchedule,
+  type ScheduleTargetConfig,
   Schedule,
   ScheduleExpression,
-  type ScheduleTargetConfig,
   ScheduleTargetInput,
 } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
+import { hash } from 'node:crypto';
+import { cpSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
+import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
+import { type BrandReportsError, configError } from '../shared/errors.ts';
+import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import { SETTINGS_FILE, settingsText } from '../shared/settings/settings-file.ts';
 import type { Settings } from '../shared/settings/settings.ts';
+import type { AlarmTopic } from './alarms.ts';
 import { bundleFunction } from './bundle-function.ts';
 import type { Catalog } from './catalog.ts';
-import { consoleLink } from './console-link.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
-import { instanceName } from './instance-name.ts';
-import { customerKey } from './grants.ts';
+import { type Network, allow, arnInStack, customerKey, grantKey, grantNetwork } from './grants.ts';
 import type { Lake } from './lake.ts';
-import { type Network, grantNetwork } from './network.ts';
-import { output } from './output.ts';
+import { consoleLink, instanceName, objectLink, output } from './names.ts';
 
 export interface PipelineParts {
   settings: Settings;
@@ -42,9 +43,7 @@ export interface PipelineParts {
   lake: Lake;
   catalog: Catalog;
   bus: EventBus;
-  /** Receives events that a schedule could not deliver. */
-  undelivered: FailureQueue;
-  /** Receives events that a function failed on, or that waited too long for an instance. */
+  /** Receives events that a schedule could not deliver, that a function failed on, or that waited too long for an instance. */
   failed: FailureQueue;
 }
 
@@ -119,29 +118,29 @@ export class PipelineFunction extends Construct implements IGrantable {
       description: `Starts ${functionName}`,
       schedule: ScheduleExpression.expression(props.schedule),
       enabled,
-      target: new ScheduleTarget(this.function, props.undelivered),
+      target: new ScheduleTarget(this.function, props.failed),
     });
   }
 }
 
 /** Starts a function with `{}`. The queue gets only events that could not be delivered. */
 class ScheduleTarget extends LambdaInvoke {
-  readonly #undelivered: FailureQueue;
+  readonly #failed: FailureQueue;
 
-  constructor(started: LambdaFunction, undelivered: FailureQueue) {
+  constructor(started: LambdaFunction, failed: FailureQueue) {
     super(started, {
       input: ScheduleTargetInput.fromObject({}),
       // The next start is the retry.
       retryAttempts: 2,
       maxEventAge: Duration.minutes(15),
-      deadLetterQueue: undelivered,
+      deadLetterQueue: failed,
     });
-    this.#undelivered = undelivered;
+    this.#failed = failed;
   }
 
   override bind(schedule: ISchedule): ScheduleTargetConfig {
     const target = super.bind(schedule);
-    this.#undelivered.grantSend(target.role);
+    this.#failed.grantSend(target.role);
     return target;
   }
 }
@@ -170,4 +169,70 @@ function functionCode(handler: string, settings: string): Code {
       command: [handler, hash('sha256', settings)],
     },
   });
+}
+
+export class SyncFunction extends PipelineFunction {
+  constructor(scope: Construct, id: string, props: PipelineParts) {
+    const { settings, lake, catalog, bus } = props;
+    const { reservedConcurrency, schedule } = settings.deployment;
+    super(scope, id, {
+      ...props,
+      name: 'sync',
+      description: 'Reads the due days of all brands; test it with {}',
+      schedule,
+      reservedConcurrency,
+    });
+    lake.grantSync(this);
+    catalog.grantSync(this);
+    bus.grantSend(this);
+    this.grantSecrets(settings);
+  }
+
+  /**
+   * Lets the function read the secrets of all brands by the prefix of their names, so that a new brand changes no
+   * policy. I9: people create the secrets by hand.
+   */
+  private grantSecrets({ brands, deployment }: Settings): void {
+    for (const [brand, { secretName = SECRETS_PREFIX }] of Object.entries(brands))
+      if (!secretName.startsWith(SECRETS_PREFIX)) throw outsideOfPrefix(brand);
+    const secrets = arnInStack(this, 'secretsmanager', `secret:${SECRETS_PREFIX}*`);
+    allow(this, ['secretsmanager:GetSecretValue'], [secrets]);
+    grantKey(this, deployment.secretsKeyArn, 'secretsmanager', 'read');
+  }
+}
+
+/** I9: the error does not contain the name, because somebody may have entered a credential instead. */
+function outsideOfPrefix(brand: string): BrandReportsError {
+  return configError(
+    'secret_outside_prefix',
+    `brands.${brand}.secretName does not begin with "${SECRETS_PREFIX}", and the functions may read only secrets with this prefix. Leave secretName out and store the secret as ${SECRETS_PREFIX}${brand}, or under another name with this prefix.`,
+  );
+}
+
+export class WatchFunction extends PipelineFunction {
+  constructor(scope: Construct, id: string, props: PipelineParts & { topic: AlarmTopic }) {
+    const { lake, catalog, topic, bus } = props;
+    super(scope, id, {
+      ...props,
+      name: 'watch',
+      description:
+        'Watches every day of every report, reports news, draws which days are in the lake, and updates the catalog; test it with {}',
+      // Not on the hour, when most of the world's schedules start.
+      schedule: 'cron(50 * * * ? *)',
+      environment: {
+        FUNCTION_PREFIX: instanceName(scope),
+        TOPIC_ARN: topic.topic.topicArn,
+        STACK_ID: Aws.STACK_ID,
+      },
+      timeout: Duration.minutes(5),
+    });
+    lake.grantWatch(this);
+    catalog.grantUpdate(this);
+    topic.grantPublish(this);
+    bus.grantSend(this);
+    output(this, 'CoveragePage', {
+      value: objectLink(this, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
+      description: 'The days in the lake, what is missing and what to do, drawn every hour: press Open',
+    });
+  }
 }

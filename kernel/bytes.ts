@@ -1,7 +1,4 @@
-/**
- * Compares, copies and hashes bytes eight at a time, because the values of a report are short. The last eight bytes
- * overlap the eight before them.
- */
+/** Compares, copies and hashes eight bytes at a time: values are short. The last eight overlap the eight before. */
 const WORD: u32 = 8;
 const LOW: u64 = 0xffffffff;
 /** The start of hashes, and the halves of their factor: 2^64 / golden ratio until a secret replaces it. */

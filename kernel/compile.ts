@@ -11,10 +11,7 @@ import { promisify } from 'node:util';
 const COMPILER = fileURLToPath(import.meta.resolve('assemblyscript/bin/asc.js'));
 const OPTIONS = ['-O3', '--runtime', 'stub', '--enable', 'simd', '--noColors'];
 const SHIPPED = [...OPTIONS, '--noAssert'];
-/**
- * In the optimized code, each load and store first calls an import. Copies and fills become loops of loads and
- * stores, so that they are checked too.
- */
+/** Each load and store first calls an import; copies and fills become loops of them, so that they are checked too. */
 const CHECKED = [...OPTIONS, '--disable', 'bulk-memory', '--runPasses', 'instrument-memory'];
 const TARGET = new URL('../shared/kernel/code.ts', import.meta.url);
 const LINE = 100;

@@ -12,10 +12,7 @@ const DOUBLE_BITS: u32 = 3;
 const INTEGER_BYTES: u32 = 17;
 const INTEGER = memory.data(INTEGER_BYTES);
 
-/**
- * Hashes the texts `[start, end)` of `bytes`; 0 for NULL, which ends before it begins.
- * @param into four lanes for each code
- */
+/** Hashes texts `[start, end)`; 0 for NULL, which ends before it begins. @param into four lanes for each code */
 export function hashTexts(
   bytes: usize,
   starts: usize,
@@ -33,10 +30,7 @@ export function hashTexts(
   }
 }
 
-/**
- * Hashes whole numbers; 0 for NULL, which is NaN.
- * @param kind of the values, which distinguishes a number from a text
- */
+/** Hashes whole numbers; 0 for NULL, which is NaN. @param kind distinguishes a number from a text */
 export function hashUnits(units: usize, count: u32, kind: u32, seed: usize, into: usize): void {
   store<u8>(INTEGER, <u8>kind, 16);
   for (let code: u32 = 0; code < count; code += 1) {

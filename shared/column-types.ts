@@ -45,10 +45,7 @@ export type Value = ScalarValues[ScalarType];
 /** A value as Parquet stores it: days and microseconds since 1970, a decimal's units, text as text. */
 export type PhysicalValue = string | bigint | number | boolean;
 
-/**
- * Derived column: when the reading that brought a row began. It is not part of the content; otherwise no re-read day
- * would be equal.
- */
+/** Derived column: when the reading that brought a row began; no content, or no re-read day would be equal. */
 export const SYNCED_AT = '_synced_at';
 /** Derived column: JSON of the values that do not fit the columns of their fields (I6). */
 export const RESCUED = '_rescued';
@@ -125,10 +122,8 @@ const SCALAR_TYPES = {
       toPhysical: (held) => held,
       fromPhysical: (stored) => (typeof stored === 'bigint' ? stored : undefined),
     },
-    trino: 'bigint',
-    hive: 'bigint',
+    ...everywhere('bigint'),
     iceberg: 'long',
-    duckdb: 'BIGINT',
   },
   double: {
     toValue: exactDouble,
@@ -138,10 +133,7 @@ const SCALAR_TYPES = {
       toPhysical: (held) => held,
       fromPhysical: (stored) => (typeof stored === 'number' ? stored : undefined),
     },
-    trino: 'double',
-    hive: 'double',
-    iceberg: 'double',
-    duckdb: 'DOUBLE',
+    ...everywhere('double'),
   },
   boolean: {
     toValue: exactBoolean,
@@ -151,10 +143,7 @@ const SCALAR_TYPES = {
       toPhysical: (held) => held,
       fromPhysical: (stored) => (typeof stored === 'boolean' ? stored : undefined),
     },
-    trino: 'boolean',
-    hive: 'boolean',
-    iceberg: 'boolean',
-    duckdb: 'BOOLEAN',
+    ...everywhere('boolean'),
   },
   date: {
     toValue: exactDay,
@@ -167,10 +156,7 @@ const SCALAR_TYPES = {
       toPhysical: (held) => Math.floor(held.getTime() / DAY_MS),
       fromPhysical: (stored) => (typeof stored === 'number' ? new Date(stored * DAY_MS) : undefined),
     },
-    trino: 'date',
-    hive: 'date',
-    iceberg: 'date',
-    duckdb: 'DATE',
+    ...everywhere('date'),
   },
   timestamp: {
     toValue: exactInstant,
@@ -211,11 +197,13 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
       toPhysical: (held) => held,
       fromPhysical: (stored) => (stored instanceof Uint8Array ? bigEndianInteger(stored) : undefined),
     },
-    trino: type,
-    hive: type,
+    ...everywhere(type),
     iceberg: type.replace(',', ', '),
-    duckdb: type.toUpperCase(),
   };
+}
+
+function everywhere(name: string) {
+  return { trino: name, hive: name, iceberg: name, duckdb: name.toUpperCase() };
 }
 
 /** The text, and the texts with fewer zeros after the point: 1.50 and 1.5, 2.0 and 2. */

@@ -1,7 +1,4 @@
-/**
- * Builds the commands that messages print. They run when pasted into a shell, because they repeat the flags that the
- * reader gave.
- */
+/** Builds the commands that messages print: with the flags that the reader gave, so that they run when pasted. */
 import { shellWord } from './shell-word.ts';
 
 export const REPEATED_FLAGS = ['brand', 'lake', 'database', 'settings', 'credentials'] as const;

@@ -1,7 +1,4 @@
-/**
- * Works through the items in order, `width` of them at a time.
- * @throws the error of the first failed worker, after all workers have ended
- */
+/** Works through the items in order, `width` at a time. @throws the first worker's error, after all workers have ended */
 export async function forEachConcurrent<T>(
   items: readonly T[],
   width: number,
@@ -15,10 +12,7 @@ export async function forEachConcurrent<T>(
   for (const ended of workers) if (ended.status === 'rejected') throw ended.reason;
 }
 
-/**
- * Works on the items as `forEachConcurrent` does.
- * @returns the results, in the order of the items
- */
+/** Works as `forEachConcurrent` does. @returns the results, in the order of the items */
 export async function mapConcurrent<T, Result>(
   items: readonly T[],
   width: number,

@@ -40,10 +40,7 @@ export function dayOf(instantMs: number, timeZone: string): string {
   return new Date(wallTime(instantMs, timeZone)).toISOString().slice(0, 10);
 }
 
-/**
- * A cache of the starts of days by zone: Intl needs several microseconds for an instant, and plans and states use the
- * same days many times.
- */
+/** The starts of days by zone: Intl needs several microseconds for one, and plans and states use the same days often. */
 const starts = new Map<string, Map<string, number>>();
 
 /** The first instant with the day's date: midnight, or later if the zone skips midnight. */

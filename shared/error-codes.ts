@@ -71,7 +71,7 @@ type Catalog =
 type Functions = 'environment' | 'event';
 type Stack = 'adopts_own' | 'instance_name' | 'secret_outside_prefix' | 'shared_bucket' | 'view_too_large';
 
-export type Bugs = 'bad_key' | 'never_ends' | 'not_paged' | 'run_twice' | 'unexpected';
+export type Bugs = 'bad_key' | 'never_ends' | 'run_twice' | 'unexpected';
 
 export type OfCommands =
   | Flags

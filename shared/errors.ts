@@ -8,7 +8,7 @@ export const ERROR_KINDS = ['config', 'auth', 'transient', 'contract', 'conflict
 
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
-/** Facts about an error for the log; never a credential (I9). */
+/** Facts about an error for its handler; never a credential (I9). */
 export type ErrorContext = Record<string, string | number | boolean>;
 
 /** The one error class. `message` names the value found, what is allowed and the next step; never a credential. */

@@ -1,9 +1,6 @@
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
 
-/**
- * A number for people, with all its digits: `1234567.500000000` → `1,234,567.5`. Text that is not a plain number is
- * returned unchanged.
- */
+/** A number for people, with all its digits: `1234567.500000000` → `1,234,567.5`; other text stays. */
 export function exactNumber(number: string | number): string {
   const [, sign = '', whole, places = ''] = PLAIN.exec(String(number)) ?? [];
   if (whole === undefined) return String(number);

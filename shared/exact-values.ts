@@ -14,10 +14,7 @@ export function literalOf(value: Json): string | undefined {
   return text === undefined || text.length > MAX_LITERAL_LENGTH ? undefined : text;
 }
 
-/**
- * A string unchanged, any other value as JSON. UTF-8 has no lone surrogates, so a string with a lone surrogate has no
- * exact text.
- */
+/** A string unchanged, any other value as JSON. A string with a lone surrogate has no exact text in UTF-8. */
 export function exactText(value: Json): string | undefined {
   if (typeof value === 'string') return value.isWellFormed() ? value : undefined;
   return numberText(value) ?? stringifyJson(value);
@@ -92,10 +89,7 @@ export function parseInstant(value: Json | undefined): Date | undefined {
   return new Date(local.getTime() - offsetMs);
 }
 
-/**
- * From 2000 to 2099, instants in seconds have 9 or 10 digits and in milliseconds 12 or 13, so no number can be read as
- * both.
- */
+/** From 2000 to 2099, instants in seconds have 9 or 10 digits and in milliseconds 12 or 13: no number is both. */
 const EPOCH = { fromMs: Date.UTC(2000), toMs: Date.UTC(2100) };
 
 /**
@@ -126,10 +120,7 @@ function realInstant(iso: string): Date | undefined {
   return !Number.isNaN(instant.getTime()) && instant.toISOString() === iso ? instant : undefined;
 }
 
-/**
- * A JSON number as `sign digits × 10^exponent`, with digits without zeros at either end; 0 has no digits and exponent
- * 0.
- */
+/** A JSON number as `sign digits × 10^exponent`, without zeros at either end of the digits; 0 has no digits. */
 function parseNumber(
   text: string | undefined,
 ): { sign: string; digits: string; exponent: number } | undefined {

@@ -1,6 +1,4 @@
-/**
- * A number literal that a JavaScript number would print differently (`9007199254740993`, `1.10`), kept verbatim (I6).
- */
+/** A number literal that a JavaScript number would print differently (`1.10`), kept verbatim (I6). */
 export interface RawNumber {
   readonly rawJSON: string;
 }
@@ -95,10 +93,7 @@ const MAX_DEPTH = 1_000;
 const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/**
- * I12: limits for a text from outside that is parsed whole. A value takes up to 200 bytes, a key with its value up to
- * 1,500.
- */
+/** I12: limits for a text that is parsed whole. A value takes up to 200 bytes, a key with its value up to 1,500. */
 const MAX_TOKENS = 2_000_000;
 const MAX_KEYS = 250_000;
 /** White space, and the bytes of a byte order mark, which decoding drops. */

@@ -55,10 +55,7 @@ export function errorSummary({ kind, code, message }: BrandReportsError): ErrorS
   return { kind, code, message };
 }
 
-/**
- * `busy` only if other runs read every due day. Other days that are left make the report `incomplete`; so do clocks
- * that differ.
- */
+/** `busy` only if other runs read every due day. Other days that are left, or clocks that differ: `incomplete`. */
 export function reportStatus(days: readonly DayOutcome[], error?: ErrorSummary): Status {
   const outcomes = days.map(({ outcome }) => outcome);
   if (error?.code === 'clocks_differ') return 'incomplete';

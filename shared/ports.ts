@@ -9,10 +9,7 @@ import type { RecordList } from './records/record-list.ts';
 import type { View } from './reports/definition.ts';
 
 export interface Clock {
-  /**
-   * The time by which a run plans, if it is earlier than the machine's and the service's time: `--now`, or an event's
-   * `now`.
-   */
+  /** The time by which a run plans, if it is earlier than both clocks: `--now`, or an event's `now`. */
   fixedNow?: Date;
   /** The machine's time in milliseconds, for leases and backoff; nothing overrides it. */
   wallMs: () => number;
@@ -96,10 +93,7 @@ export interface RunRegistry {
 export interface RateSource {
   /** Requests per second at this moment; 0 means that no request may be sent. */
   readonly requestsPerSecond: number;
-  /**
-   * Call it before each request, and again soon if the rate is 0: a run that does not call it has no rate.
-   * @throws BrandReportsError if no rate can be claimed
-   */
+  /** Call it before each request, and again soon if the rate is 0. @throws BrandReportsError if no rate can be claimed */
   claim(): Promise<void>;
 }
 
@@ -156,9 +150,7 @@ export interface IcebergHead {
   replace(metadata: Uint8Array, shape: TableShape): Promise<boolean>;
 }
 
-/**
- * Where readers find the metadata of Iceberg tables; the objects that the metadata references are in the lake's store.
- */
+/** Where readers find the metadata of Iceberg tables; the objects that it references are in the lake's store. */
 export interface IcebergCatalog {
   /** The address of the lake in the metadata, without a trailing `/`: `s3://bucket/prefix`, `file:///home/me/lake`. */
   readonly url: string;
@@ -285,15 +277,10 @@ export interface ReportService {
   inOrder(turn: Turn): ReportService;
   /** Whether the service has accepted any request of the run: until then a refusal may be caused by the credentials. */
   readonly hasAnswered: boolean;
-  /**
-   * Whether the service has accepted a request of this action in this run: until then a refusal may be caused by the
-   * action.
-   */
+  /** The same for one action: until then a refusal may be caused by the action. */
   hasAnsweredTo(action: string): boolean;
   /** Text from the service for a message or a log: on one line, short, and without credentials (I9). */
   quote(text: string): string;
-  /**
-   * Clock skew: service time minus local time, ms; 0 while they agree within 2 s, `undefined` until responses show it.
-   */
+  /** Service time minus local time, ms; 0 while they agree within 2 s, `undefined` until responses show it. */
   readonly clockSkewMs: number | undefined;
 }

@@ -6,7 +6,7 @@
  * has the values that a local run lacks (cold starts, latencies, Lambda's own log lines).
  */
 import { hash } from 'node:crypto';
-import { timeLimits } from '../../functions/time-limits.ts';
+import { timeLimits } from '../../functions/function-context.ts';
 import { REPORT_NAMES, type ReportName, type SampleRecords } from '../../sample/brand.ts';
 import { seedBrand } from '../../sample/seed.ts';
 import { startSampleService } from '../../sample/server.ts';

@@ -511,7 +511,6 @@ export const deploymentErrors: Record<OfDeployments, Explanation> = {
 export const bugs: Record<Bugs, Explanation> = {
   bad_key: ['The program built an invalid key of an object.', 'Report a bug.'],
   never_ends: ['The command stopped without finishing.', 'Run it again, and report it.'],
-  not_paged: ['The program requested a second page of an action without pages.', 'Report it.'],
   run_twice: ['A run registered twice.', 'Report it.'],
   unexpected: [
     'Something happened that the program does not expect. The log has the place in the code.',

@@ -7,8 +7,7 @@ import { reports } from '../../shared/reports/index.ts';
 import type { LakeSettings } from '../../shared/settings/settings.ts';
 import { CELL_KINDS, type CellKind, cellKindOf } from '../../shared/status/cell-kinds.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
-import { rangesText } from '../../shared/status/problems.ts';
-import { counted } from '../../shared/watcher/index.ts';
+import { counted, rangesText } from '../../shared/status/problems.ts';
 import { withRunnableCommands } from '../printed-command.ts';
 
 /** A day of a report that is in the lake, or should be. */

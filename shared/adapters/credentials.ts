@@ -134,7 +134,6 @@ function brandIn(text: string, brand: string, origin: string): Credentials {
   return credentialsIn(found, brand, origin, shape);
 }
 
-/** Parses the credentials of one brand. @param origin the source of the text, for messages */
 export function parseCredentials(text: string, brand: string, origin: string): Credentials {
   return credentialsIn(parsed(text, brand, origin, CREDENTIALS_SHAPE), brand, origin, CREDENTIALS_SHAPE);
 }
@@ -173,7 +172,6 @@ function wrong(name: string, found: Json | undefined): string {
   return `"${name}" is not ${name === 'bid' ? 'text or a whole number' : 'text'}`;
 }
 
-/** The error for a brand without credentials. @param why what is wrong with the origin */
 export function noCredentials(
   brand: string,
   origin: string,

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 
-/** The file that `init` writes. */
 export const OWN_SETTINGS = 'settings.jsonc';
 
 /** The settings of this folder, for commands and the CDK app if no other file is given. */

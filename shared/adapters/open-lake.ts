@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import { BrandReportsError } from '../errors.ts';
+import { configError } from '../errors.ts';
 import { inOurFormat } from '../lake/documents/lake-format.ts';
 import type { Lake } from '../ports.ts';
-import { badLake } from './bad-lake.ts';
+import { badLake } from './lake-errors.ts';
 import { createLocalCatalog } from './local/catalog.ts';
 import { createFolderIceberg } from './local/iceberg.ts';
-import { createLocalRunRegistry } from './local/runs.ts';
+import { createLocalRunRegistry } from './local/lock.ts';
 import { openLocalStore } from './local/store.ts';
 
 /**
@@ -23,8 +23,7 @@ export async function openLake(url: string, { database }: { database?: string } 
 function ownerInEnvironment(): string | undefined {
   const { BRAND_REPORTS_LAKE_OWNER: owner } = process.env;
   if (owner === undefined || /^\d{12}$/.test(owner)) return owner;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'bad_lake_owner',
     `The environment variable BRAND_REPORTS_LAKE_OWNER is "${owner}"; allowed: the 12 digits of the AWS account that owns the bucket. Correct it, or unset it to take a bucket of any account.`,
   );
@@ -32,11 +31,10 @@ function ownerInEnvironment(): string | undefined {
 
 function openFolder(folder: string, database: string | undefined): Lake {
   if (folder === '') throw badLake('The name of the lake is empty');
-  if (database !== undefined) {
+  if (database !== undefined)
     throw badLake(
       `The database ${database} cannot hold the folder ${resolve(folder)}: Glue reads lakes in S3 only`,
     );
-  }
   const store = inOurFormat(openLocalStore(folder));
   return {
     store,

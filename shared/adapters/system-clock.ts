@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BrandReportsError } from '../errors.ts';
+import { type Backoff, fullJitterMs } from '../backoff.ts';
+import { configError } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 
 /**
@@ -8,8 +10,7 @@ import type { Clock } from '../ports.ts';
  */
 export function systemClock(now?: Date): Clock {
   if (now && now.getTime() > Date.now())
-    throw new BrandReportsError(
-      'config',
+    throw configError(
       'now_ahead',
       `now ${now.toISOString()} is in the future. Allowed: an instant up to ${new Date().toISOString()}.`,
     );
@@ -23,4 +24,16 @@ export function systemClock(now?: Date): Clock {
       return () => clearInterval(timer);
     },
   };
+}
+
+/** @param retry 0 for the first retry */
+export async function sleepWithJitter(retry: number, backoff: Backoff): Promise<void> {
+  await sleep(fullJitterMs(retry, backoff, Math.random()));
+}
+
+/** A unique id that sorts by the second of its creation: `20260131t091500-4f1c9a2b7d60`. */
+export function newId(): string {
+  const second = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').toLowerCase();
+  // The 48 bits of a UUID that are all random. Node draws the bits of many UUIDs at once.
+  return `${second}-${randomUUID().slice(-12)}`;
 }

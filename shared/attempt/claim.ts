@@ -19,7 +19,6 @@ import {
 import { isWithin } from '../lake/documents/stored-time.ts';
 import { EMPTY_PROGRESS, type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
 import {
-  type AttemptDecision,
   RESUME_WITHIN_HOURS,
   type DaySituation,
   type Obstacle,
@@ -58,8 +57,7 @@ export async function claim(
   open: OpenDay,
   isRequested: boolean,
 ): Promise<Attempt | undefined> {
-  const { day } = open;
-  const { entry } = open;
+  const { day, entry } = open;
   const situation = await situationOf(ctx, day, entry, isRequested);
   const earlier = attemptToContinue(entry, situation);
   // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
@@ -74,48 +72,33 @@ export async function claim(
   if (!claimed) return undefined;
   if (earlier !== undefined && earlier !== id) ctx.log({ event: 'attempt_dropped', day, attempt: earlier });
 
-  if (id !== earlier)
-    return newAttempt(ctx, { ...claimed, id, restarts }, decideAttempt(entry, EMPTY_PROGRESS, situation));
+  const { queryFingerprint } = ctx.policy;
+  if (id !== earlier) {
+    // Nothing is written: only this run has the id, and nothing is lost if it dies before it stages the first pages.
+    const { slices } = decideAttempt(entry, EMPTY_PROGRESS, situation);
+    const first = withRenewedLease({ ...EMPTY_PROGRESS, queryFingerprint, slices }, ctx);
+    return { ...claimed, id, restarts, resumed: false, progress: ctx.progress(day, id, first) };
+  }
   const progress = ctx.progress(day, id);
   const staged = await progress.refresh();
   const decision = decideAttempt(entry, staged, situation);
   const attempt: Attempt = { ...claimed, id, progress, resumed: decision.kind === 'resume', restarts };
   if (decision.kind === 'restart') {
     await progress.update((current) => withRenewedLease(current, ctx));
-    const isBlameless = decision.obstacle === 'too_old' && waitsAfterOutage(entry);
+    // After a run that failed because the service did not respond, the pages grew old until this try.
+    const isAfterOutage = entry.claim?.runId === null && entry.failure?.kind === 'transient';
+    const isBlameless = decision.obstacle === 'too_old' && isAfterOutage;
     return restartAttempt(ctx, isBlameless ? { ...attempt, restarts: 0 } : attempt, decision.obstacle);
   }
   await progress.update((current) => {
     const { slices } = decideAttempt(entry, current, situation);
     return {
       ...withRenewedLease(current, ctx),
-      queryFingerprint: ctx.policy.queryFingerprint,
+      queryFingerprint,
       slices: decision.kind === 'resume' ? asResumed(slices) : slices,
     };
   });
   return attempt;
-}
-
-/**
- * Begins an attempt without writing its progress document. Only this run has its id, and nothing is lost if the run
- * dies now: the document is written with the first pages.
- */
-function newAttempt(
-  ctx: RunContext,
-  attempt: OpenDay & Pick<Attempt, 'id' | 'restarts'>,
-  { slices }: AttemptDecision,
-): Attempt {
-  const { queryFingerprint } = ctx.policy;
-  const first = withRenewedLease({ ...EMPTY_PROGRESS, queryFingerprint, slices }, ctx);
-  return { ...attempt, progress: ctx.progress(attempt.day, attempt.id, first), resumed: false };
-}
-
-/**
- * Whether the last run failed because the service did not respond. The pages then grow old until the next try, even if
- * they were read fast enough, so earlier restarts no longer count.
- */
-function waitsAfterOutage({ claim, failure }: DayEntry): boolean {
-  return claim?.runId === null && failure?.kind === 'transient';
 }
 
 export function withRenewedLease(progress: Progress, ctx: Pick<RunContext, 'runId' | 'clock'>): Progress {
@@ -168,23 +151,20 @@ function restartedTooOften({ report }: RunContext, day: string, cause: RestartCa
     older_than_committed: [
       'restarted_too_often',
       newer,
-      'do not use --now, and correct the clock of this machine',
+      'do not use --now, and correct this machine’s clock',
     ],
     queries_changed: [
       'restarted_too_often',
       'the settings were changed while it was read',
-      'leave them as they are until the day is complete',
+      'leave them as is',
     ],
     upstream_changed: ['too_slow', upstream, `raise "requestsPerSecond", or ${more}`],
     key_conflict: ['restarted_too_often', key, `${more}, or set "key" to the field that identifies a record`],
     day_has_ended: ['too_slow', 'the day ended while it was read', more],
   };
   const [code, why, next] = reasons[cause];
-  return new BrandReportsError(
-    'contract',
-    code,
-    `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${why}; ${next}`,
-  );
+  const message = `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${why}; ${next}`;
+  return new BrandReportsError('contract', code, message);
 }
 
 type LeaseContext = Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>;

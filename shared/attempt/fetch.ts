@@ -3,11 +3,12 @@ import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import type { Page, PageRequest } from '../service/paging/page.ts';
-import { firstPage, samePage } from '../service/paging/pages.ts';
+import { fetchPage, samePage } from '../service/paging/pages.ts';
 import type { FetchContext, RunContext } from '../context/context.ts';
 
 export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
   const { report, service, settings, brandSettings } = ctx;
+  if (report.paging.style === 'lookup') throw new Error(`${report.action} has no pages`);
   const keyHint = primaryKeyField(ctx);
   const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
   return {
@@ -38,7 +39,7 @@ export async function isLastPageSame(ctx: RunContext, { parts, withoutKey }: Sli
 }
 
 export function fetchFirstPage(ctx: FetchContext, fields: JsonObject): Promise<Page> {
-  return firstPage(pageRequest(ctx, fields));
+  return fetchPage(pageRequest(ctx, fields), null);
 }
 
 /** The error, with the setting that helps if the service refuses the query of the single instant that ends the day. */
@@ -51,10 +52,6 @@ export function explained(
   if (!sendsInstants || error.code !== 'service_code') return error;
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
   const needed = setting === 'endTime' ? 'inclusive' : 'whole_day';
-  return new BrandReportsError(
-    'contract',
-    'instant_refused',
-    `${error.message}; the request was for the single instant that ends the day, to learn whether the day's range includes it: set "${setting}" (now "${brandSettings[setting]}") to "${needed}"`,
-    { context: error.context },
-  );
+  const message = `${error.message}; the request was for the single instant that ends the day, to learn whether the day's range includes it: set "${setting}" (now "${brandSettings[setting]}") to "${needed}"`;
+  return new BrandReportsError('contract', 'instant_refused', message, { context: error.context });
 }

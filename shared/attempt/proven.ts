@@ -107,9 +107,7 @@ function habitsIn(ctx: RunContext, { paging }: ReportState): ReportState['paging
   return isWithin(PROVEN_MS, paging.since, ctx.clock.wallMs()) ? paging : undefined;
 }
 
-/**
- * Records the paging habits of a reading with the run's next write: a run that dies before that write proves nothing.
- */
+/** Records the paging habits with the run's next write: a run that dies before that write proves nothing. */
 export function learnHabits(ctx: RunContext, shown: PagingHabits): void {
   const begun = { settings: pagingSettings(ctx), since: new Date(ctx.clock.wallMs()).toISOString() };
   ctx.reportState.updateLater((state) => {

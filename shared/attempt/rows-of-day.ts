@@ -12,7 +12,6 @@ import { type Json, stringifyJson } from '../json.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { MetRecords, keyHashes } from '../records/met-records.ts';
 import { keysOf, type RecordKey, type RecordList, recordAt, valuesOf } from '../records/record-list.ts';
-import type { ReportDefinition } from '../reports/definition.ts';
 import type { BuildContext } from '../context/context.ts';
 
 /**
@@ -44,7 +43,9 @@ export function createRowsOfDay(
   const canRepeat = keyField !== undefined && (rule !== 'is_none' || report.paging.style === 'position');
   const distinction = (list: RecordList, index: number) => {
     if (rule === 'identifies') return '';
-    return `\n${rule === 'changes' ? ownTimeOf(report, list, index) : contentOf(list, index)}`;
+    if (rule === 'is_none') return `\n${contentOf(list, index)}`;
+    const { day } = report;
+    return `\n${day.by === 'created' ? stringifyJson(recordAt(list, index)[day.field] ?? null) : ''}`;
   };
   /** By record of a page. `repeated`: another page or a newer slice has the record. */
   const overlapsOf = (list: RecordList): ((index: number) => 'new' | 'repeated' | Versions) => {
@@ -65,9 +66,7 @@ export function createRowsOfDay(
     };
   };
   return {
-    /**
-     * Begins the next older slice: a record of a newer slice replaces a record with the same key, whatever its content.
-     */
+    /** Begins the next older slice: a newer slice's record replaces a record with the same key, whatever its content. */
     beginSlice: () => records.forgetContents(),
     /**
      * @param verdictOf returns the verdict of each record of the page, by index
@@ -97,10 +96,6 @@ export function createRowsOfDay(
   };
 }
 
-function ownTimeOf({ day }: ReportDefinition, list: RecordList, index: number): string {
-  return day.by === 'created' ? stringifyJson(recordAt(list, index)[day.field] ?? null) : '';
-}
-
 /** The record as text: the same text for the same fields in any order. */
 export function contentOf(list: RecordList, index: number): string {
   const entries = Object.entries(recordAt(list, index));
@@ -110,15 +105,12 @@ export function contentOf(list: RecordList, index: number): string {
 interface OwnDay {
   /** By record, whether its time or date is of the day. A record without a readable time or date stays in the day. */
   has(list: RecordList): (index: number) => boolean;
-  /** Call it after the last record. @throws BrandReportsError `contract` if all dates are of other days */
   end(): void;
 }
 
 type Context = Pick<BuildContext, 'report' | 'policy' | 'brandSettings' | 'log'>;
 
-/**
- * Without these times and dates, the records of a service with other days would be in the partition of the wrong day.
- */
+/** Without it, the records of a service with other days would be in the partition of the wrong day. */
 function ownDay(ctx: Context, day: string): OwnDay {
   const rule = ctx.report.day;
   if (rule.by === 'created') return ownTimes(ctx, day, rule.field);
@@ -163,26 +155,18 @@ function ownDates(ctx: Context, day: string, field: string): OwnDay {
     end() {
       if (others.size === 0) return;
       const found = [...others].map(([date, records]) => `${records} of ${date}`).sort();
-      const shown =
-        found.length > 3
-          ? `${found.slice(0, 3).join(', ')} and ${found.length - 3} more dates`
-          : found.join(', ');
+      const more = found.length > 3 ? ` and ${found.length - 3} more dates` : '';
+      const shown = `${found.slice(0, 3).join(', ')}${more}`;
       if (own === 0) throw otherDates(ctx, day, field, shown);
-      ctx.log({
-        event: 'other_dates_excluded',
-        day,
-        message: `the response for ${day} also has records whose "${field}" is another day. They are left out, because the query of their own day returns them: ${shown}`,
-      });
+      const message = `the response for ${day} also has records whose "${field}" is another day. They are left out, because the query of their own day returns them: ${shown}`;
+      ctx.log({ event: 'other_dates_excluded', day, message });
     },
   };
 }
 
 function otherDates({ report, brandSettings, policy }: Context, day: string, field: string, shown: string) {
-  return new BrandReportsError(
-    'contract',
-    'other_dates',
-    `${report.name} ${day}: no record of the response has the requested date; by "${field}" there are ${shown}. Compare the settings "timeZone" (now "${policy.timeZone}") and "endDate" (now "${brandSettings.endDate}") with the brand's dashboard`,
-  );
+  const message = `${report.name} ${day}: no record of the response has the requested date; by "${field}" there are ${shown}. Compare the settings "timeZone" (now "${policy.timeZone}") and "endDate" (now "${brandSettings.endDate}") with the brand's dashboard`;
+  return new BrandReportsError('contract', 'other_dates', message);
 }
 
 /** Remembers the last result: neighbouring records mostly have the same time or date, so it is parsed once. */

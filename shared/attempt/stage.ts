@@ -66,13 +66,7 @@ export class Stage {
   readonly #primaryKey: RecordKey | undefined;
   /** The chunk to be written, in a buffer that is reused: the memory of a page's response can be freed. */
   #chunk = Buffer.alloc(0);
-  #bytes = 0;
-  #records = 0;
-  #pages: Omit<StagedPage, 'records'>[] = [];
-  #recordPages = 0;
-  #observations: Observations = {};
-  #withoutKey = 0;
-  #startedMs: number;
+  #group: ReturnType<typeof beginGroup>;
   /** Numbers below it are in use. Without it, a restarted day would try the names in use again for each chunk. */
   #nextChunk = 0;
 
@@ -81,77 +75,69 @@ export class Stage {
     this.#attempt = attempt;
     this.#part = part;
     this.#primaryKey = primaryKey;
-    this.#startedMs = ctx.clock.monotonicMs();
+    this.#group = beginGroup(ctx);
   }
 
   /** Adds a page. If the group is large or old enough, or if the page is the last one, the group is staged. */
   async add(page: StagedPage): Promise<void> {
     const { records: list, ...rest } = page;
     if (list.fields.length > MAX_FIELDS) throw tooManyFields(this.#ctx, list.fields.length);
-    this.#withoutKey += countWithoutKey(list, this.#primaryKey);
-    observe(this.#observations, list);
-    this.#pages.push(rest);
+    const group = this.#group;
+    group.withoutKey += countWithoutKey(list, this.#primaryKey);
+    observe(group.observations, list);
+    group.pages.push(rest);
     if (list.count > 0) {
-      this.#recordPages += 1;
-      this.#records += list.count;
+      group.recordPages += 1;
+      group.records += list.count;
       this.#append(RECORD_SEPARATOR);
       this.#append(bytesOfList(list));
     }
-    const isOld = this.#ctx.clock.monotonicMs() - this.#startedMs >= MAX_GROUP_MS;
-    if (this.#bytes >= MAX_GROUP_BYTES || isOld || page.next === null) await this.flush();
+    const isOld = this.#ctx.clock.monotonicMs() - group.startedMs >= MAX_GROUP_MS;
+    if (group.bytes >= MAX_GROUP_BYTES || isOld || page.next === null) await this.flush();
   }
 
   /** Stages the pages that were added so far: a later run resumes after them. */
   async flush(): Promise<void> {
-    const last = this.#pages.at(-1);
+    const { pages, records, recordPages, observations, withoutKey } = this.#group;
+    const last = pages.at(-1);
     if (!last) return;
-    const records = this.#records;
     const name = records > 0 ? await this.#writeChunk() : undefined;
     const group: StagedGroup = {
+      ...{ records, recordPages, observations, withoutKey },
       part: this.#part,
       chunk: name === undefined ? undefined : { name, records },
       cursor: last.next,
       last: { cursor: last.cursor, hash: last.hash },
-      seen: this.#pages.map(({ seen }) => seen),
-      pages: this.#pages.length,
-      recordPages: this.#recordPages,
-      records,
+      seen: pages.map(({ seen }) => seen),
+      pages: pages.length,
       answer: last.answer,
-      refused: this.#pages.flatMap(({ refused }) => refused ?? []),
-      empty: this.#pages.flatMap(({ empty }) => empty ?? []),
-      observations: this.#observations,
-      withoutKey: this.#withoutKey,
+      refused: pages.flatMap(({ refused }) => refused ?? []),
+      empty: pages.flatMap(({ empty }) => empty ?? []),
       done: last.next === null,
       stagedAt: this.#ctx.clock.now().toISOString(),
     };
-    // Cleared before the write: if the response is lost, the write may have happened, and it must not happen twice.
-    this.#bytes = 0;
-    this.#records = 0;
-    this.#pages = [];
-    this.#recordPages = 0;
-    this.#observations = {};
-    this.#withoutKey = 0;
-    this.#startedMs = this.#ctx.clock.monotonicMs();
+    // Begun before the write: if the response is lost, the write may have happened, and it must not happen twice.
+    this.#group = beginGroup(this.#ctx);
     await this.#attempt.progress.update((progress) =>
       withRenewedLease(withStagedGroup(assertLeaseHeld(progress, this.#ctx.runId), group), this.#ctx),
     );
   }
 
   #append(bytes: Uint8Array): void {
-    const end = this.#bytes + bytes.length;
+    const end = this.#group.bytes + bytes.length;
     if (end > this.#chunk.length) {
       const larger = Buffer.alloc(Math.max(end, 2 * this.#chunk.length));
-      this.#chunk.copy(larger, 0, 0, this.#bytes);
+      this.#chunk.copy(larger, 0, 0, this.#group.bytes);
       this.#chunk = larger;
     }
-    this.#chunk.set(bytes, this.#bytes);
-    this.#bytes = end;
+    this.#chunk.set(bytes, this.#group.bytes);
+    this.#group.bytes = end;
   }
 
   async #writeChunk(): Promise<string> {
     const { lake } = this.#ctx;
     const prefix = this.#attempt.keys.attempt(this.#attempt.id);
-    const body = await compress(this.#chunk.subarray(0, this.#bytes));
+    const body = await compress(this.#chunk.subarray(0, this.#group.bytes));
     const { slices } = await this.#attempt.progress.cached();
     const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;
     for (let number = Math.max(used, this.#nextChunk); ; number += 1) {
@@ -164,30 +150,32 @@ export class Stage {
   }
 }
 
-function tooManyFields({ brand, report: { action } }: RunContext, fields: number): BrandReportsError {
-  const message = `the records of one page have ${fields} different fields, at most ${MAX_FIELDS} are allowed. If the service uses data as field names, report it to its operator. If the records are right, lower page_size or limit`;
-  return new BrandReportsError('contract', 'too_many_fields', `${brand} ${action}: ${message}`, {
-    context: { brand, action },
-  });
+/** What the pages since the last group have in common. `bytes`: of the chunk. */
+function beginGroup({ clock }: RunContext) {
+  const pages: Omit<StagedPage, 'records'>[] = [];
+  const observations: Observations = {};
+  const counts = { bytes: 0, records: 0, recordPages: 0, withoutKey: 0 };
+  return { ...counts, pages, observations, startedMs: clock.monotonicMs() };
 }
 
-/**
- * The pages of a staged chunk, as the service sent them.
- * @throws BrandReportsError `transient` if the chunk is missing or damaged
- */
+function tooManyFields({ brand, report: { action } }: RunContext, fields: number): BrandReportsError {
+  const message = `the records of one page have ${fields} different fields, at most ${MAX_FIELDS} are allowed. If the service uses data as field names, report it to its operator. If the records are right, lower page_size or limit`;
+  return new BrandReportsError('contract', 'too_many_fields', `${brand} ${action}: ${message}`);
+}
+
+/** The pages of a staged chunk. @throws BrandReportsError `transient` if the chunk is missing or damaged */
 export async function readChunk(
   store: ObjectStore,
   prefix: string,
   chunk: { name: string; records: number },
 ): Promise<RecordList[]> {
   const stored = await store.get(prefix + chunk.name);
-  const damaged = (what: string, cause?: unknown) =>
-    new BrandReportsError(
-      'transient',
-      'damaged_chunk',
-      `${prefix}${chunk.name} ${what}, although progress.json lists it; the next run reads the day from its first page`,
-      { cause, context: { problem: `${prefix}${chunk.name} ${what}`, isMissing: !stored } },
-    );
+  const damaged = (what: string, cause?: unknown) => {
+    const problem = `${prefix}${chunk.name} ${what}`;
+    const message = `${problem}, although progress.json lists it; the next run reads the day from its first page`;
+    const context = { problem, isMissing: !stored };
+    return new BrandReportsError('transient', 'damaged_chunk', message, { cause, context });
+  };
   if (!stored) throw damaged('is missing');
   try {
     const lists = pagesIn(await decompress(stored.body));

@@ -77,10 +77,7 @@ function fingerprint(text: string): string {
   return hash('md5', text, 'buffer').toString('latin1');
 }
 
-/**
- * The records of the next day that the range returned because it includes its end.
- * @param keyField the field that identifies a record, if there is such a field
- */
+/** The records of the next day that the range returned because it includes its end. */
 export async function exclusionsOf(
   ctx: Pick<BuildContext, 'lake'>,
   prefix: string,
@@ -115,9 +112,7 @@ export async function exclusionsOf(
   const keyOf = (id: string) => id.slice(0, FINGERPRINT_LENGTH);
   const keys = new Set(keyField === undefined ? [] : left.keys().map(keyOf));
   return {
-    /**
-     * The verdict by record of a page. With a primary key, an exclusion covers all equal records, without a key only one.
-     */
+    /** By record of a page. With a primary key, an exclusion covers all equal records, without a key only one. */
     among(list: RecordList): (index: number) => Verdict {
       if (left.size === 0) return () => undefined;
       const idOf = idsOf(list);
@@ -139,9 +134,6 @@ export async function exclusionsOf(
 /** The error if the exclusions contain all records of the day and more: the service returned records of other times. */
 export function instantUnclear({ report, brandSettings }: BuildContext, day: string): BrandReportsError {
   const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
-  return new BrandReportsError(
-    'contract',
-    'instant_unclear',
-    `${report.name} ${day}: for a query of only the day's last instant, the service returned all records of the day and more. So it is unknown which of them belong to the next day; set "${setting}" (now "${brandSettings[setting]}") to the meaning that the service uses`,
-  );
+  const message = `${report.name} ${day}: for a query of only the day's last instant, the service returned all records of the day and more. So it is unknown which of them belong to the next day; set "${setting}" (now "${brandSettings[setting]}") to the meaning that the service uses`;
+  return new BrandReportsError('contract', 'instant_unclear', message);
 }

@@ -6,10 +6,7 @@ import { fileIn } from '../lake/table/readable-file.ts';
 import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
 
-/**
- * The records of the upstream snapshot that the slice was planned from, by key.
- * @throws BrandReportsError `contract` if that snapshot is missing or damaged
- */
+/** The records of the slice's upstream snapshot, by key. @throws BrandReportsError `contract` if it is missing or damaged */
 export async function upstreamRecords(
   ctx: BrandReport,
   day: string,
@@ -43,10 +40,7 @@ export async function upstreamRecords(
 function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): unknown {
   const { kind, code, message } = asBrandReportsError(thrown);
   if (kind !== 'bug' && code !== 'object_missing') return thrown;
-  return new BrandReportsError(
-    'contract',
-    'damaged_snapshot',
-    `${key} cannot be read: ${message}. To read the day again: brand-reports sync ${name} --from ${day} --to ${day}`,
-    { cause: thrown },
-  );
+  const advice = `To read the day again: brand-reports sync ${name} --from ${day} --to ${day}`;
+  const found = `${key} cannot be read: ${message}. ${advice}`;
+  return new BrandReportsError('contract', 'damaged_snapshot', found, { cause: thrown });
 }

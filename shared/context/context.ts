@@ -133,27 +133,13 @@ export function createBrandReport(
   documents: LakeDocuments,
   { brand, report, policy }: Pick<BrandReport, 'brand' | 'report' | 'policy'>,
 ): BrandReport {
-  const {
-    lake,
-    clock,
-    log,
-    newId,
-    events,
-    reports,
-    settings,
-    stored = new StoredSettings(options),
-  } = options;
+  const { lake, clock, log, newId, events, reports, stored = new StoredSettings(options) } = options;
   const other = (name: string): OtherReport | undefined => {
-    const { [name]: definition } = reports;
-    return (
-      definition && {
-        report: definition,
-        ledger: (month: string) => documents.ledger(definition, brand, month),
-      }
-    );
+    const { [name]: found } = reports;
+    return found && { report: found, ledger: (month) => documents.ledger(found, brand, month) };
   };
   const upstream = report.day.by === 'upstream' ? other(report.day.report) : undefined;
-  const iceberg = icebergOf(lake, settings);
+  const iceberg = icebergOf(lake, options.settings);
   return {
     brand,
     report,
@@ -183,10 +169,8 @@ function icebergOf(
   settings: LakeSettings | undefined,
 ): ReportIceberg | undefined {
   if (!catalog || settings?.catalogs?.includes('iceberg') === false) return undefined;
-  const days = Object.values(settings?.brands ?? {}).map(
-    ({ snapshotRetentionDays }) => snapshotRetentionDays,
-  );
-  return { catalog, keptMs: Math.min(...days) * DAY_MS };
+  const brands = Object.values(settings?.brands ?? {});
+  return { catalog, keptMs: Math.min(...brands.map((brand) => brand.snapshotRetentionDays)) * DAY_MS };
 }
 
 /** Today in the brand's time zone, `YYYY-MM-DD`. */

@@ -21,25 +21,19 @@ export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: ()
   const untilOverMs = () => until('hardMs');
   const isUp = () => leftMs() === 0;
   return {
-    /** How long new work may still start, in milliseconds: 0 if the time is up, Infinity without a limit. */
+    // Both are 0 if the time has come, and Infinity without a limit.
     leftMs,
-    /** How long until the process may be ended, in milliseconds: 0 if it may be ended now, Infinity without a limit. */
     untilOverMs,
     isUp,
     /** Whether the process may be ended at any moment. */
     isOver: () => untilOverMs() === 0,
-    /**
-     * Counts a day as started, unless the time is up and the run has already started a day: every run reads at least one.
-     */
+    /** Counts a day as started, unless the time is up and the run has started one: every run reads at least one. */
     tryStartDay(): boolean {
       if (isUp() && daysStarted > 0) return false;
       daysStarted += 1;
       return true;
     },
-    /**
-     * Whether work of `needsMs` may start: it ends in time, or it is the run's only day, which later runs cannot fit
-     * either.
-     */
+    /** Whether work of `needsMs` may start: it ends in time, or is the only day, which later runs cannot fit either. */
     fits(needsMs: number): boolean {
       if (deadline === undefined || monotonicMs() + needsMs <= deadline.hardMs) return true;
       return daysStarted === 1 && !isUp();

@@ -14,8 +14,7 @@ const RECORDS_PER_PAGE = 50;
 
 /**
  * The committed records of a report that looks up another report's records. They are read if the raw records are gone.
- * A missing or damaged snapshot has no records. I12: memory holds the keys and a row
- * group.
+ * A missing or damaged snapshot has no records. I12: memory holds the keys and a row group.
  */
 export function committedDetails(
   ctx: RunContext,
@@ -27,10 +26,9 @@ export function committedDetails(
     if (!committed || committed.rows === 0) return;
     const { snapshot, bytes } = committed;
     const key = keys.version(snapshot);
-    const file = fileIn(ctx.lake.store, { key, bytes });
     try {
       const { openCodedFile, rowsOf } = await loadCodedFile();
-      const opened = await openCodedFile(file);
+      const opened = await openCodedFile(fileIn(ctx.lake.store, { key, bytes }));
       const columns = opened.columns.filter((column) => field === undefined || column.field === field);
       const recordOf = recordsOfRows(columns);
       const names = columns.map(({ name }) => name);
@@ -50,10 +48,7 @@ export function committedDetails(
   let read: Promise<readonly string[]> | undefined;
   return {
     /** The keys in the records, as the service wrote them. They are read once. */
-    keys(): Promise<readonly string[]> {
-      read ??= readKeys();
-      return read;
-    },
+    keys: () => (read ??= readKeys()),
     /** The records with a wanted key, in pages. Records with the same key are on one page. */
     async *pages(isWanted: (key: string) => boolean): AsyncGenerator<JsonObject[]> {
       let page: JsonObject[] = [];

@@ -35,8 +35,9 @@ export async function* lookedUpPages(
   part: SlicePart,
   lookup: Lookup,
 ): AsyncGenerator<StagedPage> {
-  const known = await knownRecords(ctx, attempt, slice, part, lookup);
-  const ranked = await recordsToLookUp(slice, known, lookup);
+  const work: Work = { ctx, attempt, slice, lookup };
+  const known = await knownRecords(work, part);
+  const ranked = await recordsToLookUp(work, known);
   let cursor = typeof part.cursor === 'string' ? part.cursor : '';
   const page = (found: JsonObject[], next: string | null): StagedPage => {
     const records = recordListOf(found);
@@ -54,7 +55,7 @@ export async function* lookedUpPages(
       const { answers, failure } = await lookUpBatch(ctx, lookup, records, refusals);
       // If the service refuses the action itself, its earlier refusals do not count against single clicks.
       if (failure && (failure.kind !== 'transient' || answers.length === 0)) throw failure;
-      await assertAnswersAny(ctx, slice, known, lookup, refusals);
+      await assertAnswersAny(work, known, refusals);
       left = left.slice(answers.length);
       for (const { key, records: found } of answers) if (found.length > 0) known.found.add(key);
       const isEnd = left.length === 0 && (await keysToKeep(known)).size === 0;
@@ -79,14 +80,19 @@ export async function* lookedUpPages(
   yield page([], null);
 }
 
+interface Work {
+  ctx: RunContext;
+  attempt: Attempt;
+  slice: Slice;
+  lookup: Lookup;
+}
+
 /** What earlier slices and the committed version show about the records of the upstream day, by their keys. */
 interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
   /** The key of the upstream record that a response is about. */
   ownerOf: (answered: string) => string | undefined;
-  /**
-   * When an earlier slice found a record, in milliseconds; infinite if the service has responded about it again since.
-   */
+  /** When an earlier slice found a record, in ms; infinite if the service has responded about it again since. */
   foundAtMs: ReadonlyMap<string, number>;
   /** The lookups for which earlier slices got no record. */
   missing: ReadonlyMap<string, MissingLookup>;
@@ -97,24 +103,18 @@ interface Known {
   hasFailed: boolean;
 }
 
-async function knownRecords(
-  ctx: RunContext,
-  attempt: Attempt,
-  slice: Slice,
-  part: SlicePart,
-  lookup: Lookup,
-): Promise<Known> {
+async function knownRecords(work: Work, part: SlicePart): Promise<Known> {
+  const { ctx, attempt, slice, lookup } = work;
   const { day, progress, entry, committed } = attempt;
   const earlier = (await progress.cached()).slices.slice(0, -1);
   const upstream = await upstreamRecords(ctx, day, slice, lookup);
   const ownerOf = ownersAmong(upstream);
   const found = new Set<string>();
-  if (part.pages > 0)
-    for await (const key of answeredKeys(ctx, attempt, slice, lookup)) found.add(ownerOf(key) ?? key);
+  if (part.pages > 0) for await (const key of answeredKeys(work, slice)) found.add(ownerOf(key) ?? key);
   return {
     upstream,
     ownerOf,
-    foundAtMs: await foundBefore(ctx, attempt, earlier, lookup, ownerOf),
+    foundAtMs: await foundBefore(work, earlier, ownerOf),
     missing: missingAfter(earlier),
     found,
     committed: committedDetails(ctx, attempt, lookup),
@@ -123,11 +123,10 @@ async function knownRecords(
   };
 }
 
-async function keysToKeep({ upstream, ownerOf, foundAtMs, found, committed }: Known): Promise<Set<string>> {
-  const isMissing = (key: string) => !found.has(key) && !foundAtMs.has(key);
-  if (![...upstream.keys()].some(isMissing)) return new Set();
-  const owners = (await committed.keys()).flatMap((key) => ownerOf(key) ?? []);
-  return new Set(owners.filter(isMissing));
+async function keysToKeep(known: Known): Promise<Set<string>> {
+  const isMissing = (key: string) => !known.found.has(key) && !known.foundAtMs.has(key);
+  if (![...known.upstream.keys()].some(isMissing)) return new Set();
+  return new Set([...(await publishedKeys(known))].filter(isMissing));
 }
 
 function withoutRecord(
@@ -144,7 +143,7 @@ function withoutRecord(
   };
 }
 
-async function recordsToLookUp(slice: Slice, known: Known, lookup: Lookup): Promise<RankedRecord[]> {
+async function recordsToLookUp({ slice, lookup }: Work, known: Known): Promise<RankedRecord[]> {
   // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
   const areRawGone = known.isCommittedAttempt && known.foundAtMs.size === 0;
   const published = areRawGone && !lookup.recordsChange ? await publishedKeys(known) : new Set();
@@ -169,18 +168,16 @@ async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>
 
 /** When earlier slices found records, by the key of the upstream record. */
 async function foundBefore(
-  ctx: RunContext,
-  attempt: Attempt,
+  work: Work,
   earlier: readonly Slice[],
-  lookup: Lookup,
-  ownerOf: (answered: string) => string | undefined,
+  ownerOf: Known['ownerOf'],
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (const slice of earlier) {
     const atMs = Date.parse(slice.startedAt);
     for (const key of slice.parts.flatMap((part) => part.empty ?? []))
       if (found.has(key)) found.set(key, Infinity);
-    for await (const answered of answeredKeys(ctx, attempt, slice, lookup)) {
+    for await (const answered of answeredKeys(work, slice)) {
       const key = ownerOf(answered);
       if (key !== undefined) found.set(key, (found.get(key) ?? atMs) === atMs ? atMs : Infinity);
     }
@@ -206,56 +203,28 @@ function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): Ra
 }
 
 /**
- * Looks up a record that was found before, unless the service has answered a lookup in this run.
- * @returns whether there is such a record
- */
-async function lookupFound(ctx: RunContext, slice: Slice, known: Known, lookup: Lookup): Promise<boolean> {
-  const { action } = ctx.report;
-  if (ctx.service.hasAnsweredTo(action)) return true;
-  const { upstream, foundAtMs, found } = known;
-  const isFound = ({ key }: UpstreamRecord) => foundAtMs.has(key) || found.has(key);
-  const staged = [...upstream.values()].filter(isFound);
-  const published = staged.length > 0 ? new Set() : await publishedKeys(known);
-  const candidates =
-    staged.length > 0 ? staged : [...upstream.values()].filter(({ key }) => published.has(key));
-  const [first] = scattered(slice, candidates);
-  if (first) await ignoringRefusal(() => lookUp(ctx.service, action, lookup, first.record));
-  return first !== undefined;
-}
-
-/**
  * Fails the day if the service refuses even a record that was found before, and has answered no lookup in this run.
  * Then the service refuses the action itself, so no lookup of the day loses a try.
  */
-async function assertAnswersAny(
-  ctx: RunContext,
-  slice: Slice,
-  known: Known,
-  lookup: Lookup,
-  refusals: Refusals,
-): Promise<void> {
-  if (refusals.met.length === 0 || ctx.service.hasAnsweredTo(ctx.report.action)) return;
-  const isKnown = await lookupFound(ctx, slice, known, lookup);
-  if (isKnown && !ctx.service.hasAnsweredTo(ctx.report.action)) throw refusals.ofAction();
-}
-
-/** Sends a request only to see whether the service answers: a refusal does not fail the day. */
-async function ignoringRefusal(request: () => Promise<unknown>): Promise<void> {
-  try {
-    await request();
-  } catch (thrown) {
+async function assertAnswersAny({ ctx, slice, lookup }: Work, known: Known, refusals: Refusals) {
+  const { service, report } = ctx;
+  if (refusals.met.length === 0 || service.hasAnsweredTo(report.action)) return;
+  const { foundAtMs, found } = known;
+  const upstream = [...known.upstream.values()];
+  const staged = upstream.filter(({ key }) => foundAtMs.has(key) || found.has(key));
+  const published = staged.length > 0 ? new Set() : await publishedKeys(known);
+  const candidates = staged.length > 0 ? staged : upstream.filter(({ key }) => published.has(key));
+  const [first] = scattered(slice, candidates);
+  if (!first) return;
+  await lookUp(service, report.action, lookup, first.record).catch((thrown: unknown) => {
     const { kind, code } = rethrowBugs(thrown);
     if (kind !== 'contract' || code === 'redirect') throw thrown;
-  }
+  });
+  if (!service.hasAnsweredTo(report.action)) throw refusals.ofAction();
 }
 
 /** The keys in the records of a slice, as the service wrote them. */
-async function* answeredKeys(
-  ctx: RunContext,
-  { keys, id }: Attempt,
-  slice: Slice,
-  { answerField }: Lookup,
-): AsyncGenerator<string> {
-  for await (const list of pagesOf(ctx, keys.attempt(id), slice, 'include'))
-    for (const key of keysOf(list, answerField)) if (key !== undefined) yield key;
+async function* answeredKeys({ ctx, attempt, lookup }: Work, slice: Slice): AsyncGenerator<string> {
+  for await (const list of pagesOf(ctx, attempt.keys.attempt(attempt.id), slice, 'include'))
+    for (const key of keysOf(list, lookup.answerField)) if (key !== undefined) yield key;
 }

@@ -72,9 +72,7 @@ const MAX_REFUSED_WITHOUT_ANSWER = 9;
 const MAX_REFUSED_AFTER_FAILURE = 1;
 /** The limit of new refusals in a run that has fewer answers than this; with more answers, they are the limit. */
 const MAX_REFUSED = 100;
-/**
- * After more lookups in a row than this without an answer, retries included, the service is taken to be unavailable.
- */
+/** After more lookups in a row than this without an answer, after retries, the service is taken to be unavailable. */
 const MAX_UNANSWERED = 2;
 
 export type Refusals = ReturnType<typeof createRefusals>;
@@ -93,13 +91,11 @@ export function createRefusals(
   let answers = 0;
   let newlyRefused = 0;
   let unanswered = 0;
-  const asRefusedAction = ({ kind, code, message, context }: BrandReportsError) =>
-    new BrandReportsError(
-      kind,
-      code,
-      `${message}; lookups refused: ${met.length}, answered: ${answers}, so the service seems to refuse the action itself; a later run reads the day`,
-      { context },
-    );
+  const asRefusedAction = ({ kind, code, message, context }: BrandReportsError) => {
+    const counts = `lookups refused: ${met.length}, answered: ${answers}`;
+    const why = `${counts}, so the service seems to refuse the action itself; a later run reads the day`;
+    return new BrandReportsError(kind, code, `${message}; ${why}`, { context });
+  };
   return {
     met,
     countAnswer(): void {

@@ -50,7 +50,6 @@ export async function runDataChecks(
   await logNewFindings(ctx, published);
 }
 
-/** Makes the checks of a day that were not yet made with the same snapshots. */
 async function examine(ctx: RunContext, day: string, committed: Committed): Promise<ExaminedDay['checks']> {
   const made = new Map<string, { fingerprint: string; count: number | undefined }>();
   for (const check of ctx.report.checks) {

@@ -167,7 +167,6 @@ function namesIn(days: readonly DayEntry[]): string[] {
   return [...new Set(names)].filter((name) => !DERIVED_COLUMNS.includes(name)).sort();
 }
 
-/** `a, b and 3 more` */
 export function listed(texts: readonly string[]): string {
   const rest = texts.length - MAX_NAMES;
   return texts.slice(0, MAX_NAMES).join(', ') + (rest > 0 ? ` and ${rest} more` : '');

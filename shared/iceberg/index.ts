@@ -1,2 +1,1 @@
-export { publishIceberg } from './publish.ts';
-export { vacuumIceberg } from './vacuum.ts';
+export { publishIceberg, vacuumIceberg } from './publish.ts';

@@ -18,11 +18,6 @@ import {
 
 type Read<T> = T extends Avro<infer Value> ? Value : never;
 
-/** A map with numbers as keys is a list of pairs. */
-const countsBy = (key: number, value: number) =>
-  optional(
-    list(record(`k${key}_v${value}`, { key: [key, int], value: [value, long] }), { logicalType: 'map' }),
-  );
 const dataFile = record('r2', {
   content: [134, int],
   file_path: [100, string],
@@ -30,8 +25,6 @@ const dataFile = record('r2', {
   partition: [102, record('r102', { brand: [1000, optional(string)], dt: [1001, optional(string)] })],
   record_count: [103, long],
   file_size_in_bytes: [104, long],
-  value_counts: [109, countsBy(119, 120)],
-  null_value_counts: [110, countsBy(121, 122)],
 });
 const manifestEntry = record('manifest_entry', {
   status: [0, int],
@@ -42,7 +35,6 @@ const manifestEntry = record('manifest_entry', {
 });
 const bounds = record('r508', {
   contains_null: [509, boolean],
-  contains_nan: [518, optional(boolean)],
   lower_bound: [510, optional(bytes)],
   upper_bound: [511, optional(bytes)],
 });
@@ -64,48 +56,42 @@ const manifestFile = record('manifest_file', {
 });
 
 export type DataFile = Read<typeof dataFile>;
-export type ManifestEntry = Read<typeof manifestEntry>;
 export type ManifestFile = Read<typeof manifestFile>;
 
-export const STATUS = { existing: 0, added: 1, deleted: 2 } as const;
-
-/** A manifest. @param metadata that Iceberg requires in it: schema and partition fields of the table */
+/**
+ * A manifest with these files, each as added by this snapshot: a month whose files differ gets a new manifest, and nobody reads
+ * from it which of them the earlier one had.
+ * @param metadata that Iceberg requires in it: schema and partition fields of the table
+ */
 export function manifestBytes(
-  entries: readonly ManifestEntry[],
+  files: readonly DataFile[],
+  snapshotId: number,
   metadata: Readonly<Record<string, string>>,
 ): Buffer {
+  const added = { status: 1, snapshot_id: snapshotId, sequence_number: null, file_sequence_number: null };
+  const entries = files.map((data_file) => ({ ...added, data_file }));
   return avroFile(manifestEntry, entries, { ...metadata, 'format-version': '2', content: 'data' });
-}
-
-/** @throws Error if `manifestBytes` did not write it */
-export function readManifest(content: Uint8Array): ManifestEntry[] {
-  return readAvroFile(manifestEntry, content);
 }
 
 export function manifestListBytes(manifests: readonly ManifestFile[], snapshotId: number): Buffer {
   return avroFile(manifestFile, manifests, { 'snapshot-id': String(snapshotId), 'format-version': '2' });
 }
 
-/** @throws Error if `manifestListBytes` did not write it */
 export function readManifestList(content: Uint8Array): ManifestFile[] {
   return readAvroFile(manifestFile, content);
 }
 
-/** The entry in the manifest list for a manifest that has these entries and is written for this snapshot. */
+/** The entry in the manifest list for a manifest that has these files and is written for this snapshot. */
 export function manifestFileOf(
-  entries: readonly ManifestEntry[],
+  files: readonly DataFile[],
   written: { path: string; bytes: number; snapshotId: number; sequence: number },
 ): ManifestFile {
-  const of = (status: number) => entries.filter((entry) => entry.status === status);
-  const rows = (status: number) => of(status).reduce((sum, { data_file }) => sum + data_file.record_count, 0);
   const boundsOf = (key: keyof DataFile['partition']) => {
-    const values = entries.map(({ data_file }) => data_file.partition[key] ?? '').sort();
-    const [lower_bound, upper_bound] = [values[0], values.at(-1)].map((value = '') => Buffer.from(value));
+    const values = files.map(({ partition }) => partition[key] ?? '').sort();
     return {
       contains_null: false,
-      contains_nan: null,
-      lower_bound: lower_bound ?? null,
-      upper_bound: upper_bound ?? null,
+      lower_bound: Buffer.from(values[0] ?? ''),
+      upper_bound: Buffer.from(values.at(-1) ?? ''),
     };
   };
   return {
@@ -114,14 +100,14 @@ export function manifestFileOf(
     partition_spec_id: 0,
     content: 0,
     sequence_number: written.sequence,
-    min_sequence_number: Math.min(...entries.map((entry) => entry.sequence_number ?? written.sequence)),
+    min_sequence_number: written.sequence,
     added_snapshot_id: written.snapshotId,
-    added_files_count: of(STATUS.added).length,
-    existing_files_count: of(STATUS.existing).length,
-    deleted_files_count: of(STATUS.deleted).length,
-    added_rows_count: rows(STATUS.added),
-    existing_rows_count: rows(STATUS.existing),
-    deleted_rows_count: rows(STATUS.deleted),
+    added_files_count: files.length,
+    existing_files_count: 0,
+    deleted_files_count: 0,
+    added_rows_count: files.reduce((sum, { record_count }) => sum + record_count, 0),
+    existing_rows_count: 0,
+    deleted_rows_count: 0,
     partitions: [boundsOf('brand'), boundsOf('dt')],
   };
 }

@@ -55,7 +55,7 @@ const PARTITION_FIELDS = [
   { name: 'dt', transform: 'identity', 'source-id': PARTITION_IDS.dt, 'field-id': 1001 },
 ];
 
-export const columnId = (place: number): number => place + 1;
+const columnId = (place: number): number => place + 1;
 
 /** The schema of these columns: the last of `schemas` if it is the same, or a new schema. */
 export function schemaFor(schemas: readonly TableSchema[], columns: readonly TableColumn[]): TableSchema {

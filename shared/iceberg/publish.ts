@@ -7,32 +7,29 @@
  * so its snapshot is never older than the snapshot that it replaces. If another run is faster, the commit begins again
  * (I5). A run that dies leaves its months marked dirty in the report state, and the next run projects them.
  */
-import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { hash } from 'node:crypto';
+import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { mapConcurrent } from '../concurrency.ts';
 import type { BrandReport, ReportIceberg } from '../context/context.ts';
+import { DAY_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
-import type { Ledger } from '../lake/documents/ledger.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
-import { listLedgers, readLedger } from '../lake/documents/read.ts';
 import { tableColumns } from '../lake/documents/described-columns.ts';
+import type { Ledger } from '../lake/documents/ledger.ts';
+import { listLedgers, readLedger } from '../lake/documents/read.ts';
 import { icebergLocation, icebergMetadataPrefix, versionKey } from '../lake/paths.ts';
 import type { IcebergHead } from '../ports.ts';
 import {
   type DataFile,
-  type ManifestEntry,
   type ManifestFile,
-  STATUS,
   manifestBytes,
   manifestFileOf,
   manifestListBytes,
-  readManifest,
   readManifestList,
 } from './manifests.ts';
 import {
   type IcebergTable,
   type TableSchema,
-  columnId,
   manifestMetadata,
   metadataBytes,
   parseMetadata,
@@ -46,7 +43,7 @@ const CONCURRENCY = 8;
 const MAX_ROUNDS = 20;
 const PAUSE_MS = 25;
 
-export type IcebergReport = BrandReport & { iceberg: ReportIceberg };
+type IcebergReport = BrandReport & { iceberg: ReportIceberg };
 
 interface BrandMonth {
   brand: string;
@@ -144,12 +141,9 @@ async function withCommit(
     sequence: (last?.['sequence-number'] ?? 0) + 1,
     schema: schemaFor(schemas, tableColumns(ctx.report, await ctx.schema.refresh())),
   };
-  const written = await mapConcurrent(changed, CONCURRENCY, (month) =>
-    writeManifest(ctx, commit, month, before.find(isOf(month))),
-  );
-  const others = before.filter(
-    (manifest) => !changed.some((month) => isOf(month)(manifest)) && filesIn(manifest) > 0,
-  );
+  const filled = changed.filter(({ files }) => files.length > 0);
+  const written = await mapConcurrent(filled, CONCURRENCY, (month) => writeManifest(ctx, commit, month));
+  const others = before.filter((manifest) => !changed.some((month) => isOf(month)(manifest)));
   const manifests = [...others, ...written];
   const list = await put(
     ctx,
@@ -163,7 +157,7 @@ async function withCommit(
     'timestamp-ms': Math.max(ctx.clock.wallMs(), (last?.['timestamp-ms'] ?? 0) + 1),
     'manifest-list': list,
     'schema-id': commit.schema['schema-id'],
-    summary: summaryOf(written, manifests),
+    summary: { operation: 'overwrite' },
   });
 }
 
@@ -181,13 +175,13 @@ async function changedMonths(
   const isChanged = (month: BrandMonth) => {
     const manifest = before.find(isOf(month));
     const isSame = manifest && nameIn(manifest.manifest_path).startsWith(`${nameOf(month)}-`);
-    return !isSame && (month.files.length > 0 || (manifest && filesIn(manifest) > 0));
+    return !isSame && (month.files.length > 0 || manifest !== undefined);
   };
   if (months === 'all') return (await allMonths(ctx, before)).filter(isChanged);
   const read = async (month: string, ledger: Promise<Ledger>) => ({
     brand,
     month,
-    files: await filesOf(ctx, brand, await ledger),
+    files: filesOf(ctx, brand, await ledger),
   });
   const cached = await Promise.all(months.map((month) => read(month, ctx.ledger(month).cached())));
   const fresh = cached.filter(isChanged).map(({ month }) => read(month, ctx.ledger(month).refresh()));
@@ -206,45 +200,36 @@ async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): P
   const lost = before.filter((manifest) => !all.some((month) => isOf(month)(manifest))).flatMap(monthOf);
   const read = await mapConcurrent(all, CONCURRENCY, async ({ brand, month }) => {
     const ledger = await undamaged(readLedger(lake.store, report, brand, month));
-    return ledger ? [{ brand, month, files: await filesOf(ctx, brand, ledger) }] : [];
+    return ledger ? [{ brand, month, files: filesOf(ctx, brand, ledger) }] : [];
   });
   return [...read.flat(), ...lost.map((month) => ({ ...month, files: [] }))];
 }
 
 /** A version without rows is left out: some readers refuse an empty file. */
-async function filesOf(ctx: IcebergReport, brand: string, { days }: Ledger): Promise<DataFile[]> {
-  const { columns } = await ctx.schema.cached();
-  const ids = new Map(columns.map(({ name }, place) => [name, columnId(place)]));
+function filesOf({ iceberg, report }: IcebergReport, brand: string, { days }: Ledger): DataFile[] {
   return Object.entries(days)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([dt, { committed }]) => {
       if (!committed || committed.rows === 0) return [];
-      const { snapshot, rows, bytes, values } = committed;
-      const filled = Object.entries(values?.filled ?? {}).flatMap(([name, value]) => {
-        const key = ids.get(name);
-        return key === undefined ? [] : [{ key, value }];
-      });
+      const { snapshot, rows, bytes } = committed;
       const file: DataFile = {
         content: 0,
-        file_path: `${ctx.iceberg.catalog.url}/${versionKey(ctx.report.table, brand, dt, snapshot)}`,
+        file_path: `${iceberg.catalog.url}/${versionKey(report.table, brand, dt, snapshot)}`,
         file_format: 'PARQUET',
         partition: { brand, dt },
         record_count: rows,
         file_size_in_bytes: bytes,
-        value_counts: filled.map(({ key }) => ({ key, value: rows })),
-        null_value_counts: filled.map(({ key, value }) => ({ key, value: rows - value })),
       };
       return [file];
     });
 }
 
-/** The beginning of the names of a month's manifests while it has these files. */
 function nameOf({ brand, month, files }: BrandMonth): string {
   const paths = files.map(({ file_path }) => file_path).join('\n');
   return `${brand}-${month}-${hash('sha256', paths, 'hex').slice(0, 16)}`;
 }
 
-export function nameIn(path: string): string {
+function nameIn(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
@@ -259,71 +244,18 @@ function isOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>) {
     monthOf(manifest).some((found) => found.brand === brand && found.month === month);
 }
 
-function filesIn({ added_files_count, existing_files_count }: ManifestFile): number {
-  return added_files_count + existing_files_count;
-}
-
-/** Writes the manifest of a month: its current files, new or existing, and the files that it no longer has. */
 async function writeManifest(
   ctx: IcebergReport,
   { snapshotId, sequence, schema }: Commit,
   month: BrandMonth,
-  before: ManifestFile | undefined,
 ): Promise<ManifestFile> {
-  const entries = (before && (await readAt(ctx, before.manifest_path, readManifest))) ?? [];
-  const known = entries
-    .filter(({ status }) => status !== STATUS.deleted)
-    .map((entry) => [entry.data_file.file_path, withNumbers(entry, before)] as const);
-  const left = new Map(known);
-  const now = month.files.map((data_file): ManifestEntry => {
-    const existing = left.get(data_file.file_path);
-    left.delete(data_file.file_path);
-    if (existing) return { ...existing, data_file, status: STATUS.existing };
-    return {
-      status: STATUS.added,
-      snapshot_id: snapshotId,
-      sequence_number: null,
-      file_sequence_number: null,
-      data_file,
-    };
-  });
-  const gone = [...left.values()].map((entry) => ({
-    ...entry,
-    status: STATUS.deleted,
-    snapshot_id: snapshotId,
-  }));
-  const content = manifestBytes([...now, ...gone], manifestMetadata(schema));
+  const content = manifestBytes(month.files, snapshotId, manifestMetadata(schema));
   const path = await put(ctx, `${nameOf(month)}-${snapshotId}.avro`, content);
-  return manifestFileOf([...now, ...gone], { path, bytes: content.length, snapshotId, sequence });
-}
-
-/** Fills in the sequence numbers: an added entry takes them from its manifest. */
-function withNumbers(entry: ManifestEntry, manifest: ManifestFile | undefined): ManifestEntry {
-  const sequence = entry.sequence_number ?? manifest?.sequence_number ?? 0;
-  return {
-    ...entry,
-    sequence_number: sequence,
-    file_sequence_number: entry.file_sequence_number ?? sequence,
-  };
-}
-
-function summaryOf(written: readonly ManifestFile[], all: readonly ManifestFile[]): Record<string, string> {
-  const sum = (manifests: readonly ManifestFile[], count: (manifest: ManifestFile) => number) =>
-    String(manifests.reduce((total, manifest) => total + count(manifest), 0));
-  const deleted = sum(written, (manifest) => manifest.deleted_files_count);
-  return {
-    operation: deleted === '0' ? 'append' : 'overwrite',
-    'added-data-files': sum(written, (manifest) => manifest.added_files_count),
-    'added-records': sum(written, (manifest) => manifest.added_rows_count),
-    'deleted-data-files': deleted,
-    'deleted-records': sum(written, (manifest) => manifest.deleted_rows_count),
-    'total-data-files': sum(all, filesIn),
-    'total-records': sum(all, (manifest) => manifest.added_rows_count + manifest.existing_rows_count),
-  };
+  return manifestFileOf(month.files, { path, bytes: content.length, snapshotId, sequence });
 }
 
 /** @returns `undefined` if it is missing or damaged, or if `put` did not return the address */
-export async function readAt<T>(
+async function readAt<T>(
   { iceberg, lake, report }: IcebergReport,
   address: string,
   read: (content: Uint8Array) => T,
@@ -341,9 +273,53 @@ function ifReadable<T>(read: (content: Uint8Array) => T, content: Uint8Array): T
   }
 }
 
-/** @returns the address of the object */
 async function put(ctx: IcebergReport, name: string, content: Uint8Array): Promise<string> {
   const key = `${icebergMetadataPrefix(ctx.report.table)}${name}`;
   await ctx.lake.store.put(key, content, { ifAbsent: true });
   return `${ctx.iceberg.catalog.url}/${key}`;
+}
+
+/*
+ * Deletes metadata of an Iceberg table that no snapshot since yesterday needs: a reader may have opened the table a day ago.
+ * An earlier commit has already dropped the older snapshots from the metadata.
+ */
+
+/** The names that this program gives; other objects there are left alone. */
+const METADATA = /^v\d+(-[0-9a-f]{16})?\.metadata\.json$/;
+const AVRO = /^(snap-\d+|.+-\d{4}-\d\d-[0-9a-f]{16}-\d+)\.avro$/;
+
+/**
+ * Keeps the newest metadata that is a day old, all newer objects, and the objects that its oldest snapshot names:
+ * every object of a later snapshot was written after that snapshot or taken from it. Objects of failed commits are
+ * deleted too.
+ */
+export async function vacuumIceberg(context: BrandReport): Promise<void> {
+  const { iceberg, lake, report, clock } = context;
+  if (!iceberg) return;
+  const prefix = icebergMetadataPrefix(report.table);
+  const objects = await Array.fromAsync(lake.store.list(prefix), ({ key, modifiedAt }) => ({
+    name: nameIn(key),
+    key,
+    writtenMs: modifiedAt.getTime(),
+  }));
+  const yesterdayMs = clock.earlierMs() - DAY_MS;
+  const yesterday = objects
+    .filter(({ name, writtenMs }) => METADATA.test(name) && writtenMs <= yesterdayMs)
+    .toSorted((a, b) => a.writtenMs - b.writtenMs)
+    .at(-1);
+  if (!yesterday) return;
+  const ctx = { ...context, iceberg };
+  const addressOf = (key: string) => `${iceberg.catalog.url}/${key}`;
+  const oldest = (await readAt(ctx, addressOf(yesterday.key), parseMetadata))?.snapshots[0];
+  const manifests = oldest && (await readAt(ctx, oldest['manifest-list'], readManifestList));
+  if (!manifests) return;
+  const named = new Set([oldest['manifest-list'], ...manifests.map((each) => each.manifest_path)]);
+  // The clock of the store may differ from the clock that dated the snapshot.
+  const sinceMs = oldest['timestamp-ms'] - DAY_MS;
+  const isGarbage = ({ key, name, writtenMs }: (typeof objects)[number]) =>
+    METADATA.test(name)
+      ? writtenMs < yesterday.writtenMs
+      : AVRO.test(name) && writtenMs < sinceMs && !named.has(addressOf(key));
+  const keys = objects.filter(isGarbage).map(({ key }) => key);
+  if (keys.length > 0) await lake.store.delete(keys);
 }

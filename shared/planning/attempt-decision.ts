@@ -45,7 +45,7 @@ export type Obstacle =
   | 'day_has_ended';
 
 /** What the claimed attempt does. `slices` are all of its slices from then on; the run reads the last one. */
-export type AttemptDecision =
+type AttemptDecision =
   | { kind: 'resume'; slices: Slice[] }
   | { kind: 'start' | 'append'; slices: Slice[] }
   | { kind: 'restart'; slices: Slice[]; obstacle: Obstacle };
@@ -201,10 +201,7 @@ function carriedOver(
   };
 }
 
-/**
- * Ends a slice of lookups at its last staged page. Its records are valid without the rest, so the next slice looks up
- * only the remaining records.
- */
+/** Ends a slice of lookups at its last staged page: its records are valid, and the next slice looks up the rest. */
 function endedAtLastPage(slice: Slice): Slice {
   if (slice.done || !slice.parts.some(({ pages }) => pages > 0)) return slice;
   return { ...slice, endedEarly: true, done: true };

@@ -28,10 +28,10 @@ export function dayQueries(
   switch (report.day.by) {
     case 'upstream':
       return [{ role: 'include', fields: filters }];
-    case 'created':
-      return [
-        { role: 'include', fields: { ...filters, ...timestampFields(brand, window.fromMs, window.toMs) } },
-      ];
+    case 'created': {
+      const fields = { ...filters, ...timestampFields(brand, window.fromMs, window.toMs) };
+      return [{ role: 'include', fields }];
+    }
     case 'timestamps':
       return timestampQueries(brand, day, window, filters);
     case 'dates':
@@ -55,12 +55,8 @@ function timestampQueries(
   // The service refuses a query of the end alone. Records of that instant are in both ranges that meet there. The range
   // across both restores records that are in each range only because they have equal content.
   const [before, after] = [toMs - unitMs(brand), toMs + unitMs(brand)];
-  return [
-    whole,
-    query('exclude', before, toMs),
-    query('exclude', toMs, after),
-    query('restore', before, after),
-  ];
+  const ends = [query('exclude', before, toMs), query('exclude', toMs, after)];
+  return [whole, ...ends, query('restore', before, after)];
 }
 
 function dateQueries(brand: LakeBrandSettings, day: string, filters: DayQuery['fields']): DayQuery[] {
@@ -74,16 +70,12 @@ function dateQueries(brand: LakeBrandSettings, day: string, filters: DayQuery['f
 }
 
 /** Days as the interface writes them: `YYYYMMDD`, both included. */
-export function dateFields(from: string, to: string): { start_date: string; end_date: string } {
+export function dateFields(from: string, to: string) {
   return { start_date: from.replaceAll('-', ''), end_date: to.replaceAll('-', '') };
 }
 
 /** Instants (ms) as the interface writes them, in the unit of the settings. */
-export function timestampFields(
-  brand: LakeBrandSettings,
-  fromMs: number,
-  toMs: number,
-): { start_time: number; end_time: number } {
+export function timestampFields(brand: LakeBrandSettings, fromMs: number, toMs: number) {
   return { start_time: Math.floor(fromMs / unitMs(brand)), end_time: Math.floor(toMs / unitMs(brand)) };
 }
 
@@ -109,9 +101,7 @@ export function windowToRead(
   return { fromMs, toMs, whole: fromMs === startMs };
 }
 
-/**
- * Fingerprint of everything in the queries except the day. A day whose reading had another fingerprint is read again.
- */
+/** Fingerprint of the queries except the day. A day whose reading had another fingerprint is read again. */
 export function queryFingerprint(
   report: ReportDefinition,
   brand: LakeBrandSettings,

@@ -180,10 +180,7 @@ function retryAtMs(failure: Failure, policy: Policy, nowMs: number): number {
   return isCorrected ? nowMs : Date.parse(retryAt);
 }
 
-/**
- * When the day is due by the first of the tiers that apply from `age` on. After the last tier ends, one more reading is
- * due.
- */
+/** When the day is due by the first tier that applies from `age` on. After the last tier, one more reading is due. */
 function refreshAtMs(
   day: string,
   readFromMs: number,

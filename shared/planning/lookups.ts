@@ -82,28 +82,19 @@ export function missingAfter(slices: readonly Slice[]): Map<string, MissingLooku
     const sliceMs = Date.parse(slice.stagedAt ?? slice.startedAt);
     missing = new Map([...before].filter(([, lookup]) => !isDue(lookup, slice)));
     for (const refused of slice.parts.flatMap((part) => part.refused ?? []))
-      missing.set(refused.key, { ...refused, ...nextTry(sliceMs, waitOfRefused(refused.tries)) });
+      missing.set(refused.key, { ...refused, ...nextTry(sliceMs, refused.tries, REFUSED_LOOKUP_RETRY, 1) });
     for (const key of slice.parts.flatMap((part) => part.empty ?? [])) {
       const { code, tries = 0 } = before.get(key) ?? {};
       const now = slice.upstream?.closed ? (code === undefined ? tries : 0) + 1 : 0;
-      missing.set(key, { key, tries: now, ...nextTry(sliceMs, waitOfEmpty(now)) });
+      missing.set(key, { key, tries: now, ...(now > 0 && nextTry(sliceMs, now, EMPTY_LOOKUP_RETRY, 2)) });
     }
   }
   return missing;
 }
 
-function waitOfRefused(tries: number): number | undefined {
-  if (tries >= REFUSED_LOOKUP_RETRY.maxAttempts) return undefined;
-  return exponentialMs(Math.max(0, tries - 1), REFUSED_LOOKUP_RETRY);
-}
-
-function waitOfEmpty(tries: number): number | undefined {
-  if (tries === 0 || tries >= EMPTY_LOOKUP_RETRY.maxAttempts) return undefined;
-  return exponentialMs(2 * (tries - 1), EMPTY_LOOKUP_RETRY);
-}
-
-function nextTry(fromMs: number, waitMs: number | undefined): Pick<MissingLookup, 'retryAtMs'> {
-  return waitMs === undefined ? {} : { retryAtMs: fromMs + waitMs };
+function nextTry(fromMs: number, tries: number, retry: typeof REFUSED_LOOKUP_RETRY, doublings: number) {
+  if (tries >= retry.maxAttempts) return {};
+  return { retryAtMs: fromMs + exponentialMs(doublings * Math.max(0, tries - 1), retry) };
 }
 
 /** Whether a slice repeats the lookup. It does so immediately if a clock that was ahead began the wait. */

@@ -28,7 +28,7 @@ export interface Continuation {
 
 export interface PlanOptions {
   continuation?: Continuation;
-  upstream?: UpstreamDay;
+  upstream?: UpstreamDay | undefined;
   only?: string;
 }
 
@@ -46,7 +46,7 @@ export function plan(
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
-  const isFailuresTurn = lastFailedMs(ledgers) <= lastReadMs(ledgers);
+  const isFailuresTurn = latestMs(ledgers, ({ failure }) => failure?.lastAt) <= lastReadMs(ledgers);
   const turn = { today, nowMs, isRequested: range !== undefined, isFailuresTurn };
   const { from, to } = range ?? { from: policy.startDate, to: today };
   const last = earlier(to, today);
@@ -70,16 +70,12 @@ export function plan(
   return due.sort(byOrder);
 }
 
-/** When a day of these months failed last, in milliseconds; 0 if no day has failed. */
-function lastFailedMs(ledgers: ReadonlyMap<string, Ledger>): number {
-  return latestMs(ledgers, ({ failure }) => failure?.lastAt);
-}
-
 /** When the last reading of these months began, in milliseconds; 0 if no day has been read. */
 export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
   return latestMs(ledgers, ({ committed }) => committed?.readFrom);
 }
 
+/** 0 if no day has such a time. */
 function latestMs(
   ledgers: ReadonlyMap<string, Ledger>,
   timeOf: (entry: DayEntry) => string | undefined,

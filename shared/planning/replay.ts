@@ -7,6 +7,7 @@
  * differ, only the service has the day's records. So it is after a change of the time zone, because the day then begins
  * and ends at other times.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Committed } from '../lake/documents/ledger.ts';
 import { type Slice, type SlicePart, pagesIn } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -80,16 +81,11 @@ function hasSameQueries(
   { report, brandSettings, settings }: ReplaySettings,
 ): boolean {
   const queries = dayQueries(report, brandSettings, settings, day, slice);
-  const before = slice.parts.map(({ role, fields }) => [role, sorted(fields)]);
-  const now = queries.map(({ role, fields }) => [role, sorted(fields)]);
-  if (JSON.stringify(before) !== JSON.stringify(now)) return false;
+  const before = slice.parts.map(({ role, fields }) => ({ role, fields }));
+  if (!isDeepStrictEqual(before, queries)) return false;
   if (report.paging.style !== 'numbered') return true;
   const firstPages = slice.parts.flatMap((part) => firstPageOf(part) ?? []);
   return firstPages.length > 0 && firstPages.every((number) => number === brandSettings.firstPage);
-}
-
-function sorted(fields: Readonly<Record<string, string | number>>) {
-  return Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** The number of the first page; `undefined` if there was only one page, because its number is not stored. */

@@ -148,15 +148,9 @@ export function outcomeOf(state: State, event: DayEvent, facts: Facts): Outcome 
   return outcome;
 }
 
-/**
- * After this many contradicting readings in a row, the day is re-read only as the policy requires: some field differs
- * in every reading.
- */
+/** After this many contradictions in a row, only the policy re-reads the day: some field differs in every reading. */
 export const MAX_CONTRADICTIONS = 3;
-/**
- * After this many failed or contradicting readings in a row after `refresh` ends, the day is given up. That takes about
- * three days.
- */
+/** After this many failed or contradicting readings in a row after `refresh`, about three days, the day is given up. */
 export const MAX_LAST_TRIES = 12;
 
 interface Content {
@@ -182,10 +176,7 @@ export interface Next {
   recorded: { state: VersionState; contradictions?: number };
 }
 
-/**
- * @param before missing if the day has no version
- * @returns `undefined` if the reading is refused, or the day still has no version
- */
+/** @returns `undefined` if the reading is refused, or the day still has no version */
 export function afterReading(
   before: VersionBefore | undefined,
   reading: Reading,
@@ -225,10 +216,8 @@ function nextOf(outcome: Outcome, contradictions: number): Next | undefined {
 }
 
 /** How a day settled: by the policy, or given up because its last readings failed or contradicted it. */
-export function settledBy({
-  contradictions = 0,
-}: Pick<VersionBefore, 'contradictions'>): 'policy' | 'given_up' {
-  return contradictions > 0 ? 'given_up' : 'policy';
+export function settledBy(version: Pick<VersionBefore, 'contradictions'>): 'policy' | 'given_up' {
+  return version.contradictions ? 'given_up' : 'policy';
 }
 
 function eventOf(reading: Reading, before: VersionBefore | undefined): DayEvent {

@@ -17,10 +17,7 @@ const FIRST_SLOTS = 1_024;
 /** The content of keys that were met before `forgetContents`. */
 const FORGOTTEN = 0;
 
-/**
- * `new`: not met before. `known`: met before `forgetContents`. `same`: met with this content. A number: met with that
- * other content.
- */
+/** `known`: met before `forgetContents`. `same`: met with this content. A number: met with that other content. */
 export type Met = 'new' | 'known' | 'same' | number;
 
 export class MetRecords {

@@ -76,17 +76,8 @@ export class JsonText {
     if (end === 0) return undefined;
     const { buffer } = this.#kernel.memory;
     const found = new Uint32Array(buffer, this.#kernel.foundAt(), 9);
-    const [
-      values = 0,
-      valuesLength = 0,
-      records = 0,
-      count = 0,
-      keys = 0,
-      keyEnds = 0,
-      keyCount = 0,
-      observed = 0,
-      isCompact = 0,
-    ] = found;
+    const [values = 0, valuesLength = 0, records = 0, count = 0] = found;
+    const [keys = 0, keyEnds = 0, keyCount = 0, observed = 0, isCompact = 0] = found.subarray(4);
     const ends = new Uint32Array(buffer, keyEnds, keyCount + 1);
     const names = Buffer.from(buffer, keys, ends[keyCount]);
     const fields = Array.from({ length: keyCount }, (_, field) =>

@@ -22,10 +22,7 @@ export function fieldsOfKey(key: RecordKey): readonly string[] {
   return typeof key === 'string' ? [key] : key;
 }
 
-/**
- * The primary key of each record as text; `undefined` if the record has no key, or lacks a field of it.
- * @param key `undefined`: the records have no key
- */
+/** The primary key of each record as text; `undefined` if the record lacks a field of it, or without a key. */
 export function keysOf(list: RecordList, key: RecordKey | undefined): (string | undefined)[] {
   if (key === undefined) return new Array<undefined>(list.count).fill(undefined);
   const [first = [], ...others] = fieldsOfKey(key).map((field) => valuesOf(list, field).map(keyOf));
@@ -78,9 +75,7 @@ export interface RecordList {
    */
   readonly isCompact: boolean;
   readonly fields: readonly string[];
-  /**
-   * By field: how many records have a value other than null, times ONE_RECORD, plus the kinds of these values as bits.
-   */
+  /** By field: how many records have a value other than null, times ONE_RECORD, plus the kinds of these values. */
   readonly observed: Int32Array;
   /** For each value, in the order of the text: the index of its field, the start and the end of its literal. */
   readonly values: Int32Array;

@@ -22,18 +22,13 @@ export interface SplitEnvelope {
   rest: JsonObject;
 }
 
-/** A response that has more than MAX_BESIDE_BYTES besides its records. */
-export interface Oversized {
-  besideBytes: number;
-}
-
 /**
  * Splits the response `{…,"data":{…,"list":[…],…},…}`; the records are `data.list`, or otherwise the only list in
  * `data`.
  * @param bytes UTF-8
- * @returns `undefined` if anything is unusual, or if the text is not JSON at all
+ * @returns `undefined` if anything is unusual, or if the text is not JSON at all; `besideBytes` if they exceed the limit
  */
-export function splitEnvelope(bytes: Buffer): SplitEnvelope | Oversized | undefined {
+export function splitEnvelope(bytes: Buffer): SplitEnvelope | { besideBytes: number } | undefined {
   const chosen = readText(bytes, (text) => listOfData(bytes, text));
   if (!chosen?.list) return undefined;
   const { key, list } = chosen;

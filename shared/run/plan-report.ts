@@ -32,9 +32,9 @@ export interface ReportPlan {
   /** When the last reading began, in milliseconds; 0 if no day was read. */
   lastReadMs: number;
   /** `sizeOfSchema`; missing if there was nothing to read or to publish. */
-  size?: number;
+  size: number | undefined;
   /** The first failure that concerns no due day: of a damaged month, or of a publication. */
-  error?: BrandReportsError;
+  error: BrandReportsError | undefined;
 }
 
 /**
@@ -68,13 +68,7 @@ export async function planReport(
   const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
   await markInProgress(ctx, daysToRead, damagedMonths, seen);
   const error = damaged ?? unpublished;
-  return {
-    continuation,
-    ...days,
-    seen,
-    ...(size !== undefined && { size }),
-    ...(error && { error }),
-  };
+  return { continuation, ...days, seen, size, error };
 }
 
 export type PlanContext = BuildContext & Pick<RunContext, 'policy' | 'log' | 'runId'>;
@@ -84,18 +78,17 @@ export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
 /** Finds the due days in the ledgers. It writes nothing and sends no request. */
 export async function findDueDays(ctx: PlanContext, range: Range | undefined, continuation: Continuation) {
   const { months, isDaily } = await monthsToExamine(ctx, range);
-  const { error: damaged, ...examined } = await refreshed(ctx, months, ctx.ledger);
-  const { upstream, error: upstreamDamaged } = await upstreamOf(ctx, months);
-  const { ledgers } = examined;
+  const { ledgers, damagedMonths, error } = await refreshed(ctx, months, ctx.ledger);
+  const looked = ctx.upstream && (await refreshed(ctx, months, ctx.upstream.ledger));
+  const upstream: UpstreamDay | undefined =
+    looked && ((day) => upstreamState(looked.ledgers.get(monthOf(day))?.days[day]));
   const nowMs = ctx.clock.now().getTime();
-  const error = damaged ?? upstreamDamaged;
   return {
-    ...examined,
-    due: plan(ledgers, ctx.policy, nowMs, { continuation, ...(upstream && { upstream }) }),
+    ...{ ledgers, damagedMonths, error: error ?? looked?.error },
+    due: plan(ledgers, ctx.policy, nowMs, { continuation, upstream }),
     waiting: waitingDays(ledgers, ctx.policy, nowMs, range),
     examinedAll: isDaily && !range,
     lastReadMs: lastReadMs(ledgers),
-    ...(error && { error }),
   };
 }
 
@@ -118,10 +111,8 @@ export async function planDay(
 export function assertBegun(ctx: PlanContext, { from }: Range): void {
   const today = todayIn(ctx);
   if (from <= today) return;
-  throw configError(
-    'range_ahead',
-    `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`,
-  );
+  const message = `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`;
+  throw configError('range_ahead', message);
 }
 
 /** Adds the known columns to the tables. @returns `sizeOfSchema` */
@@ -131,10 +122,7 @@ async function prepareTable(ctx: RunContext): Promise<number> {
   return sizeOfSchema(await ctx.schema.cached());
 }
 
-/**
- * I7: the first commit of a column decides its type permanently. Once the table has the column with the new type, there
- * is no message.
- */
+/** I7: the first commit of a column decides its type. No message once the table has a column of the new type. */
 async function announceColumnsBeside(ctx: RunContext): Promise<void> {
   const { schema, settings, report, brand, policy, log } = ctx;
   const today = todayIn(ctx);
@@ -146,14 +134,6 @@ async function announceColumnsBeside(ctx: RunContext): Promise<void> {
     const message = `the setting columns.${name} is ${type}, but the column was first written as ${existing.type}, and that type stays. Days that are read from now on also get a column of type ${type}. To fill it for earlier days, run "brand-reports rebuild ${report.name} --brand ${brand} --from ${policy.startDate} --to ${today}"`;
     log({ event: 'column_typed_beside', message });
   }
-}
-
-interface ExaminedLedgers {
-  /** By month. */
-  ledgers: Map<string, Ledger>;
-  damagedMonths: string[];
-  /** The error of the first damaged ledger. */
-  error?: BrandReportsError;
 }
 
 async function monthsToExamine(
@@ -174,37 +154,21 @@ async function monthsToExamine(
   return { months: months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream)), isDaily };
 }
 
-/** The committed state of the upstream report's days, by day; `undefined` for a report without an upstream. */
-async function upstreamOf(
-  ctx: PlanContext,
-  months: readonly string[],
-): Promise<{ upstream?: UpstreamDay; error?: BrandReportsError }> {
-  if (!ctx.upstream) return {};
-  const { ledgers, error } = await refreshed(ctx, months, ctx.upstream.ledger);
-  return {
-    upstream: (day) => upstreamState(ledgers.get(monthOf(day))?.days[day]),
-    ...(error && { error }),
-  };
-}
-
-async function refreshed(
-  { log }: PlanContext,
-  months: readonly string[],
-  ledgerOf: RunContext['ledger'],
-): Promise<ExaminedLedgers> {
+/** The ledgers by month, and the error of the first damaged ledger. */
+async function refreshed({ log }: PlanContext, months: readonly string[], ledgerOf: RunContext['ledger']) {
   const damagedMonths: string[] = [];
-  let first: BrandReportsError | undefined;
+  let error: BrandReportsError | undefined;
   const read = await Promise.all(
     months.map(async (month): Promise<(readonly [string, Ledger])[]> => {
       const ledger = await readOrDamage(ledgerOf(month).refresh());
       if ('value' in ledger) return [[month, ledger.value]];
       log({ event: 'month_skipped', month, ...errorSummary(ledger.damage) });
       damagedMonths.push(month);
-      first ??= ledger.damage;
+      error ??= ledger.damage;
       return [];
     }),
   );
-  return { ledgers: new Map(read.flat()), damagedMonths, ...(first && { error: first }) };
+  return { ledgers: new Map(read.flat()), damagedMonths, error };
 }
 
 /**

@@ -28,7 +28,7 @@ export interface RateShare extends RateSource {
   leave(): Promise<void>;
 }
 
-export interface RateShareOptions {
+interface RateShareOptions {
   document: CasDocument<RateBudget>;
   runId: string;
   /** The brand's rate in requests per second. If another run has a smaller limit, the smaller one counts for both. */
@@ -144,22 +144,15 @@ export function createRateShare(options: RateShareOptions): RateShare {
       stopRenewing ??= clock.every(RENEW_EVERY_MS, tick);
       if (inUse() > 0) return;
       await inTurn(renew).catch((thrown: unknown) => {
-        if (!mayPass(thrown)) throw noRate(thrown);
+        if (mayPass(thrown)) return;
+        // It concerns no day: days that wait for a request are left to the next run.
+        const cause = rethrowBugs(thrown);
+        const message = `no request may be sent, because this run's part of the brand's rate is unknown: ${cause.message}`;
+        throw new BrandReportsError(cause.kind, 'rate_unavailable', message, { cause });
       });
     },
     leave,
   };
-}
-
-/** The error concerns no day: days that wait for a request are left to the next run. */
-function noRate(thrown: unknown): BrandReportsError {
-  const cause = rethrowBugs(thrown);
-  return new BrandReportsError(
-    cause.kind,
-    'rate_unavailable',
-    `no request may be sent, because this run's part of the brand's rate is unknown: ${cause.message}`,
-    { cause },
-  );
 }
 
 /** By the clock that has gone further: while a machine sleeps, its monotonic clock may stand still. */

@@ -128,13 +128,8 @@ function lastRunOf(options: RunOptions): (brand: string) => Promise<string | und
 }
 
 function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {
-  return selectReports(options, brand).map(({ name }) => ({
-    brand,
-    report: name,
-    status: 'incomplete',
-    days: [],
-    ...NO_TRAFFIC,
-  }));
+  const nothing = { status: 'incomplete' as const, days: [], ...NO_TRAFFIC };
+  return selectReports(options, brand).map(({ name }) => ({ brand, report: name, ...nothing }));
 }
 
 /**
@@ -177,22 +172,19 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   const contexts = selectReports(options, brand).map((report) =>
     createRunContext(options, { ...run, documents }, { brand, report, service }),
   );
-  const range = (ctx: RunContext) => () => rangeOf(options.scope, ctx);
-  let synced: SyncedReport[];
+  const toSync = contexts.map((ctx) => ({
+    ctx,
+    range: () => rangeOf(options.scope, ctx),
+    traffic: () => traffic.trafficOf(ctx.report.action),
+  }));
   try {
-    synced = await syncReports(
-      contexts.map((ctx) => ({
-        ctx,
-        range: range(ctx),
-        traffic: () => traffic.trafficOf(ctx.report.action),
-      })),
-    );
+    const synced = await syncReports(toSync);
+    for (const { ctx, outcome } of synced) ctx.log({ event: 'run_ended', ...runSummary(outcome) });
+    return synced;
   } finally {
     run.days.leave();
     await highestRate.leave();
   }
-  for (const { ctx, outcome } of synced) ctx.log({ event: 'run_ended', ...runSummary(outcome) });
-  return synced;
 }
 
 /** This run's part of the brand's rate: all of it while no other run needs it. */
@@ -235,37 +227,21 @@ export function createService(
   brand: string,
   {
     highestRate,
-    retry,
     ...others
-  }: Partial<Pick<ServiceClientOptions, 'onRequest' | 'method' | 'retry'>> & {
-    highestRate: RateSource;
-  },
+  }: Partial<Pick<ServiceClientOptions, 'onRequest' | 'method' | 'retry'>> & { highestRate: RateSource },
 ): ReportService {
   const { clock, log, random, credentials, send, signal } = options;
+  const { monotonicMs, wallMs, sleep } = clock;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
-  const timeLeft = createTimeBudget(options.deadline, clock.monotonicMs);
-  const limiter = createRateLimiter({
-    highest: highestRate,
-    refusePause: refusalOfPause({ ...SERVICE_RETRY, ...retry }, timeLeft),
-    leftMs: timeLeft.leftMs,
-    monotonicMs: clock.monotonicMs,
-    sleep: clock.sleep,
-  });
+  const timeLeft = createTimeBudget(options.deadline, monotonicMs);
+  const refusePause = refusalOfPause({ ...SERVICE_RETRY, ...others.retry }, timeLeft);
+  const { leftMs } = timeLeft;
   return createServiceClient({
-    brand,
-    baseUrl,
-    service,
-    method,
+    ...{ brand, baseUrl, service, method, credentials, send, wallMs, random, sleep },
     timeoutMs: timeoutSeconds * 1000,
-    credentials,
-    send,
-    limiter,
-    wallMs: clock.wallMs,
-    random,
-    sleep: clock.sleep,
+    limiter: createRateLimiter({ highest: highestRate, refusePause, leftMs, monotonicMs, sleep }),
     log: bindBrand(log, brand),
     ...others,
-    ...(retry && { retry }),
     ...(signal && { signal }),
   });
 }
@@ -276,7 +252,7 @@ interface ReportInRun {
   service: ReportService;
 }
 
-/** The settings of a brand's report. @throws BrandReportsError `config` if the settings lack the brand or the report */
+/** @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function settingsOf(
   options: Pick<RunOptions, 'settings'>,
   brand: string,
@@ -285,11 +261,8 @@ export function settingsOf(
   const brandSettings = brandSettingsOf(options, brand);
   const settings = brandSettings.reports[report.name];
   if (!settings) throw configError('unknown_report', `brand "${brand}" has no settings for ${report.name}`);
-  return {
-    brandSettings,
-    settings,
-    policy: policyOf(report, brandSettings, settings, options.settings.deployment),
-  };
+  const policy = policyOf(report, brandSettings, settings, options.settings.deployment);
+  return { brandSettings, settings, policy };
 }
 
 /** @throws BrandReportsError `config` if the settings lack the brand or the report */
@@ -351,10 +324,8 @@ export function selectReports(
 export function brandSettingsOf({ settings }: Pick<RunOptions, 'settings'>, brand: string): BrandSettings {
   const found = settings.brands[brand];
   if (found) return found;
-  throw configError(
-    'unknown_brand',
-    `brand "${brand}" is not in the settings; allowed: ${Object.keys(settings.brands).join(', ')}`,
-  );
+  const allowed = Object.keys(settings.brands).join(', ');
+  throw configError('unknown_brand', `brand "${brand}" is not in the settings; allowed: ${allowed}`);
 }
 
 /** The days to read again, if the scope has any. An open end is the first day of the settings, or today. */
@@ -363,9 +334,6 @@ export function rangeOf(
   ctx: Pick<RunContext, 'clock' | 'policy'>,
 ): Range | undefined {
   if (from === undefined && to === undefined) return undefined;
-  return {
-    from: from ?? ctx.policy.startDate,
-    to: to ?? todayIn(ctx),
-    name: `${from ?? ''}..${to ?? ''}`,
-  };
+  const name = `${from ?? ''}..${to ?? ''}`;
+  return { from: from ?? ctx.policy.startDate, to: to ?? todayIn(ctx), name };
 }

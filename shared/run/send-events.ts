@@ -51,8 +51,9 @@ export async function sendEvents(
     while (sink && left.length > 0) {
       // After a failure the later events of the day wait, so that the events arrive in order.
       const batch = left.splice(0, sink.atOnce ?? AT_ONCE).filter(({ day }) => !failed.has(day));
+      const of = { brand, report: report.name, table: report.table };
       const toSend = batch.map(({ day, event: { type, findings = [], ...event } }) => {
-        return { type, detail: { brand, report: report.name, table: report.table, day, ...event, findings } };
+        return { type, detail: { ...of, day, ...event, findings } };
       });
       try {
         if (toSend.length > 0) await sink.send(toSend);

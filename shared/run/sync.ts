@@ -91,26 +91,15 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
 }
 
 function beginSync(report: ReportToSync): ReportSync {
-  return {
-    ...report,
-    upstream: undefined,
-    lookups: [],
-    left: new Map(),
-    inFlight: new Set(),
-    taken: 0,
-    days: new Map(),
-    breaker: createCircuitBreaker(),
-  };
+  const days = { left: new Map(), inFlight: new Set<string>(), taken: 0, days: new Map() };
+  return { ...report, ...days, upstream: undefined, lookups: [], breaker: createCircuitBreaker() };
 }
 
 async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   const [first] = syncs;
   if (!first) return;
   const { brand, days, daysInFlight } = first.ctx;
-  /**
-   * The next day for a worker. When a day ends, a waiting lookup may become readable, so a worker gives up only if no
-   * day is in flight.
-   */
+  /** A waiting lookup may become readable when a day ends, so a worker gives up only if no day is in flight. */
   const next = async () => {
     for (;;) {
       const day = days.hasRoom(brand) ? takeNext(syncs) : undefined;

@@ -11,7 +11,7 @@
  */
 import { fullJitterMs } from '../backoff.ts';
 import { DAY_MS } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, configError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
 import type {
@@ -67,10 +67,6 @@ interface Sent {
   requestedWaitMs: number | undefined;
   /** The kept connection was already closed, so the service has probably not received the request. */
   isStale: boolean;
-}
-
-interface Tried extends Sent {
-  sent: number;
 }
 
 export const CLOCKS_DIFFER = 'clocks_differ';
@@ -134,7 +130,13 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     requestedWaitMs: number | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const gaveUp = (why: string) => withReason(error, why, requestedWaitMs);
+    // With the requested wait, for the plan of the next attempt.
+    const context = {
+      ...error.context,
+      ...(requestedWaitMs !== undefined && { retryAfterMs: requestedWaitMs }),
+    };
+    const gaveUp = (why: string) =>
+      new BrandReportsError(error.kind, error.code, `${error.message}; ${why}`, { context });
     if (requestedWaitMs !== undefined) limiter.pauseFor(requestedWaitMs);
     if (failures >= policy.maxAttempts)
       throw gaveUp(`gave up after ${failures} attempts; a later run continues`);
@@ -144,14 +146,8 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     if (!budget.spend())
       throw gaveUp('too many requests of this run have failed to retry more of them; a later run continues');
     const { status } = error.context;
-    log({
-      event: 'request_retried',
-      action,
-      ...(typeof status === 'number' && { status }),
-      code: error.code,
-      failures,
-      waitMs: Math.max(waitMs, requestedWaitMs ?? 0),
-    });
+    const shown = { action, code: error.code, failures, waitMs: Math.max(waitMs, requestedWaitMs ?? 0) };
+    log({ event: 'request_retried', ...shown, ...(typeof status === 'number' && { status }) });
     await pause(waitMs, options.sleep, signal);
   }
 
@@ -162,7 +158,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     fields: JsonObject,
     attempt: number,
     signal: AbortSignal | undefined,
-  ): Promise<Tried> {
+  ): Promise<Sent & { sent: number }> {
     await breaker.enter(turn, signal);
     let signing: Signing | undefined;
     try {
@@ -206,7 +202,9 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         tried = await tryOnce(turn, action, fields, attempt, signal);
         attempt += tried.sent;
       }
-      assertClocks();
+      // Nobody knows which day it is.
+      const { skewMs = 0 } = clock;
+      if (Math.abs(skewMs) > DAY_MS) throw configError(CLOCKS_DIFFER, clocksText(brand, wallMs(), skewMs));
       const { response, requestedWaitMs } = tried;
       if (response.is === 'success') {
         answeredActions.add(action);
@@ -217,22 +215,12 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     }
   }
 
-  /**
-   * The signal that aborts with the run or with the call. Calls with the same signal share it, because creating one
-   * takes Node as long as a small request.
-   */
+  /** Aborts with the run or with the call. Calls with one signal share it: creating one costs as much as a small request. */
   function eitherSignal(callSignal: AbortSignal | undefined): AbortSignal | undefined {
     if (!callSignal || !options.signal) return callSignal ?? options.signal;
     const known = eitherSignals.get(callSignal) ?? AbortSignal.any([options.signal, callSignal]);
     eitherSignals.set(callSignal, known);
     return known;
-  }
-
-  /** @throws BrandReportsError `config` if the clocks differ by more than a day, so nobody knows which day it is */
-  function assertClocks(): void {
-    const { skewMs = 0 } = clock;
-    if (Math.abs(skewMs) > DAY_MS)
-      throw new BrandReportsError('config', CLOCKS_DIFFER, clocksText(brand, wallMs(), skewMs));
   }
 
   function inOrder(turn: Turn): ReportService {
@@ -258,25 +246,9 @@ function classified(result: HttpResult, context: ResponseContext): ResponseClass
   try {
     return classifyResponse(result, context);
   } catch (cause) {
-    const { brand, action } = context;
     // Without the message of the cause, which may quote the response.
     const what = cause instanceof Error ? cause.name : typeof cause;
-    const message = `${brand} ${action}: the response could not be read (${what}), so nothing of it is used; report this with the response`;
-    const error = new BrandReportsError('contract', 'unreadable', message, {
-      context: { brand, action },
-      cause,
-    });
-    return { is: 'final', error };
+    const message = `${context.brand} ${context.action}: the response could not be read (${what}), so nothing of it is used; report this with the response`;
+    return { is: 'final', error: new BrandReportsError('contract', 'unreadable', message, { cause }) };
   }
-}
-
-/** @param requestedWaitMs the wait that the last response requested, for the plan of the next attempt */
-function withReason(
-  { kind, code, message, context }: BrandReportsError,
-  why: string,
-  requestedWaitMs: number | undefined,
-): BrandReportsError {
-  return new BrandReportsError(kind, code, `${message}; ${why}`, {
-    context: { ...context, ...(requestedWaitMs !== undefined && { retryAfterMs: requestedWaitMs }) },
-  });
 }

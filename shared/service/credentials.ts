@@ -1,4 +1,4 @@
-import { BrandReportsError } from '../errors.ts';
+import { configError } from '../errors.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import { shownAddress } from '../validation/base-url.ts';
 import { quoted, redactor } from './redact.ts';
@@ -17,11 +17,9 @@ export async function readCredentials(
   const { baseUrl: allowed = baseUrl } = credentials;
   if (new URL(allowed).href === new URL(baseUrl).href) return credentials;
   const shown = (url: string) => quoted(redactor([credentials]), shownAddress(url));
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     OTHER_BASE_URL,
     `The settings send the requests of brand ${brand} to ${shown(baseUrl)}, but its credentials are for ${shown(allowed)} only, so no request was sent. Find out who changed "baseUrl". If the settings are wrong, correct "baseUrl" there. If the service has moved, change "baseUrl" beside the credentials.`,
-    { context: { brand } },
   );
 }
 

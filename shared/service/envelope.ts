@@ -26,10 +26,7 @@ import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
 /** The advice that `check` leaves out of its own messages. */
 export const BY_CHECK = ': "brand-reports check" tests them';
 
-/**
- * The class of a response. `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither
- * helps.
- */
+/** `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither helps. */
 export type ResponseClass =
   | { is: 'success'; response: ServiceResponse }
   | { is: 'refused' | 'transient' | 'final'; error: BrandReportsError };
@@ -68,9 +65,7 @@ type Fail = (is: FailureClass, kind: ErrorKind, code: ErrorCode, message: string
 function failureOf({ brand, action }: ResponseContext, context: ErrorContext = {}): Fail {
   return (is, kind, code, message) => ({
     is,
-    error: new BrandReportsError(kind, code, `${brand} ${action}: ${message}`, {
-      context: { brand, action, ...context },
-    }),
+    error: new BrandReportsError(kind, code, `${brand} ${action}: ${message}`, { context }),
   });
 }
 
@@ -91,19 +86,12 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
     const message = `${found}: the service responds like this if bid, token, action or version is missing in the query string. This run sent them, so check that baseUrl is the service's address and that no proxy drops the query string`;
     return fail('final', 'config', 'http_404', message);
   }
-  if (status >= 300 && status < 400)
-    return fail(
-      'final',
-      'contract',
-      'redirect',
-      `HTTP ${status}: redirects are not followed, because they would carry the credentials elsewhere; set baseUrl to the service's own address`,
-    );
-  return fail(
-    'final',
-    'contract',
-    `http_${status}`,
-    `${found}; allowed is HTTP 200 with a JSON object; check baseUrl`,
-  );
+  if (status >= 300 && status < 400) {
+    const message = `HTTP ${status}: redirects are not followed, because they would carry the credentials elsewhere; set baseUrl to the service's own address`;
+    return fail('final', 'contract', 'redirect', message);
+  }
+  const message = `${found}; allowed is HTTP 200 with a JSON object; check baseUrl`;
+  return fail('final', 'contract', `http_${status}`, message);
 }
 
 function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
@@ -117,13 +105,8 @@ function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: 
   if (split) return classifyEnvelope(split.rest, quote, fail, split);
   const structure = structureOf(body);
   const text = textOf(response);
-  if (structure.isCutOff)
-    return fail(
-      'transient',
-      'transient',
-      'truncated',
-      `the response is cut off after ${text.length} characters`,
-    );
+  const cutOff = `the response is cut off after ${text.length} characters`;
+  if (structure.isCutOff) return fail('transient', 'transient', 'truncated', cutOff);
   const excess = excessOf(structure);
   if (excess !== undefined) return tooLarge(`the response, which has to be parsed whole, has ${excess}`);
   const notUtf8 = broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
@@ -160,39 +143,29 @@ function classifyEnvelope(
   scanned?: ServiceResponse['scanned'],
 ): ResponseClass {
   const shown = (value: Json | undefined) => (value === undefined ? 'missing' : quote(JSON.stringify(value)));
+  const broken = (what: string) => fail('final', 'contract', 'envelope', what);
   const code = typeof envelope.code === 'string' ? envelope.code : numberText(envelope.code);
   if (code === undefined || !isCanonicalInteger(code))
-    return fail(
-      'final',
-      'contract',
-      'envelope',
-      `"code" of the response is ${shown(envelope.code)}, an integer is expected`,
-    );
+    return broken(`"code" of the response is ${shown(envelope.code)}, an integer is expected`);
   if (code !== '0') {
     const reason = typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : shown(envelope.msg);
     const message = `the service refused with code ${quote(code)}, msg ${reason}; check the credentials, the clock and the filters${BY_CHECK}`;
     return fail('refused', 'contract', 'service_code', message);
   }
   const { data } = envelope;
-  if (!isJsonObject(data))
-    return fail(
-      'final',
-      'contract',
-      'envelope',
-      `"data" of the response is ${shown(data)}, an object is expected`,
-    );
+  if (!isJsonObject(data)) return broken(`"data" of the response is ${shown(data)}, an object is expected`);
   const pageInfo = isJsonObject(data.pageInfo) ? data.pageInfo : {};
   const [repeated] = [envelope, data, pageInfo].flatMap(duplicateKeys);
-  if (repeated !== undefined) {
-    const message = `the response has the key "${quote(repeated)}" more than once, so which of the values counts is unknown`;
-    return fail('final', 'contract', 'envelope', message);
-  }
+  if (repeated !== undefined)
+    return broken(
+      `the response has the key "${quote(repeated)}" more than once, so which of the values counts is unknown`,
+    );
   return { is: 'success', response: { envelope, data, ...(scanned && { scanned }) } };
 }
 
 /** The error of a response that violates the interface; nothing in such a response is used. */
 export function contractError(action: string, code: ErrorCode, message: string): BrandReportsError {
-  return new BrandReportsError('contract', code, `${action}: ${message}`, { context: { action } });
+  return new BrandReportsError('contract', code, `${action}: ${message}`);
 }
 
 /**
@@ -223,11 +196,8 @@ export function wholeData({ data, scanned }: ServiceResponse): JsonObject {
 export function objectsOf(action: string, list: readonly Json[]): JsonObject[] {
   if (list.every(isJsonObject)) return [...list];
   const position = list.findIndex((element) => !isJsonObject(element));
-  throw contractError(
-    action,
-    'bad_record',
-    `element ${position} of the list is ${describeKind(list[position])}, an object is expected`,
-  );
+  const message = `element ${position} of the list is ${describeKind(list[position])}, an object is expected`;
+  throw contractError(action, 'bad_record', message);
 }
 
 export function describeKind(value: Json | undefined): string {

@@ -29,9 +29,7 @@ export async function lookUp(
   );
 }
 
-/**
- * The interface documents numbers, but tables contain text: canonical digits are sent as numbers, other values as text.
- */
+/** Numbers are documented, but tables contain text: canonical digits are sent as numbers, other values as text. */
 function lookupFields({ key, optional }: Lookup, upstream: UpstreamRecord): JsonObject {
   const integerKey = isCanonicalInteger(upstream.key);
   const more = optional.flatMap(({ column, field }) => {
@@ -76,9 +74,6 @@ function withKey(
   const found = typeof named === 'string' ? named : numberText(named);
   if (found !== undefined && withoutZeros(found) === withoutZeros(requested)) return record;
   const shown = found === undefined ? describeKind(named) : service.quote(found);
-  throw contractError(
-    action,
-    'other_id',
-    `requested ${key.field} ${service.quote(requested)}, but the response is about ${answerField} ${shown}`,
-  );
+  const message = `requested ${key.field} ${service.quote(requested)}, but the response is about ${answerField} ${shown}`;
+  throw contractError(action, 'other_id', message);
 }

@@ -73,7 +73,7 @@ export function createRateLimiter(options: {
         await sleepUntilWoken(pauseMs);
         continue;
       }
-      await claimRate();
+      await highest.claim().catch(failAll);
       const nowMs = monotonicMs();
       const waitMs = nextSlotMs(nowMs) - nowMs;
       if (waitMs > 0) {
@@ -86,14 +86,6 @@ export function createRateLimiter(options: {
       waitingSinceMs = queue.size > 0 ? nowMs : undefined;
     }
     isServing = false;
-  }
-
-  async function claimRate(): Promise<void> {
-    try {
-      await highest.claim();
-    } catch (error) {
-      failAll(error);
-    }
   }
 
   function failAll(reason: unknown): void {
@@ -117,7 +109,10 @@ export function createRateLimiter(options: {
     const sinceMs = Math.max(waitingSinceMs ?? nowMs, pausedUntilMs);
     const patienceMs = Math.max(leftMs(), sinceMs + PATIENCE_MS - nowMs);
     const isInTime = waitMs === Number.POSITIVE_INFINITY ? patienceMs > 0 : waitMs <= patienceMs;
-    if (!isInTime) failAll(noSlotInTime(highest.requestsPerSecond * share));
+    if (isInTime) return;
+    const rate = Number((highest.requestsPerSecond * share).toPrecision(2));
+    const message = `no request fits into the rest of the run's time: this run's share of the brand's rate is ${rate} requests per second at present; a later run continues`;
+    failAll(new BrandReportsError('transient', 'out_of_time', message));
   }
 
   async function sleepUntilWoken(ms: number): Promise<void> {
@@ -162,12 +157,4 @@ export function createRateLimiter(options: {
       refuseLongPause(pausedUntilMs - monotonicMs());
     },
   };
-}
-
-function noSlotInTime(requestsPerSecond: number): BrandReportsError {
-  return new BrandReportsError(
-    'transient',
-    'out_of_time',
-    `no request fits into the rest of the run's time: this run's share of the brand's rate is ${Number(requestsPerSecond.toPrecision(2))} requests per second at present; a later run continues`,
-  );
 }

@@ -8,16 +8,11 @@ const MAX_QUOTED = 200;
  * digits occur by chance in many amounts, ids and times.
  */
 const MIN_LONG_BID = 6;
-/**
- * A shorter token or secret is part of many words: replacing a single letter everywhere would leave no readable text.
- */
+/** A shorter token or secret is part of many words: replacing a letter everywhere would leave no readable text. */
 const MIN_LONG_TOKEN = 4;
 /** Fewer characters of base64, which encode fewer than 6 bytes, occur by chance in ordinary words. */
 const MIN_ENCODED = 7;
-/**
- * Invisible characters, also as services escape them: a secret with such a character in the middle still reads like the
- * secret.
- */
+/** Invisible characters, also as services escape them: a secret with one in the middle still reads like the secret. */
 const UNSEEN = new RegExp(
   [
     String.raw`[\p{Cf}\p{DI}\p{Cs}\u2800]|(?!\s)\p{Cc}`,
@@ -33,18 +28,12 @@ const UNSEEN = new RegExp(
 const FULL_WIDTH = /[！-～]/gu;
 /** The separators that services put between the thousands of a number: `1,001`. */
 const MARKS = [',', '.', "'", '’', ' ', '\u00a0', '\u202f'];
-/**
- * Only this much of a text is redacted: millions of characters take seconds, and overflow the stack of a regular
- * expression.
- */
+/** Only this much is redacted: millions of characters take seconds, and overflow the stack of a regular expression. */
 const MAX_REDACTED = 10_000;
 /** More characters than a secret has in any form. */
 const MAX_SECRET = 5_000;
 
-/**
- * I9: replaces the credentials, however their characters are escaped or encoded, and everything that looks like a
- * digest.
- */
+/** I9: replaces the credentials, however they are escaped or encoded, and everything that looks like a digest. */
 export function redactor(all: readonly Credentials[]): (text: string) => string {
   const bids = all.map(({ bid }) => bid).filter((bid) => bid !== '');
   const tokens = all.flatMap(({ token, secret }) => [token, secret]);
@@ -97,10 +86,7 @@ function longestFirst(texts: readonly string[]): string[] {
 
 const ESCAPE = String.raw`%[\da-f]{2}|=3d|\\(?:[bfnrtv0]|[0-3][0-7]{2}|x[\da-f]{2}|u[\da-f]{4})|&#?[\da-z]{1,8}`;
 
-/**
- * The bid without a letter or digit next to it, except letters and digits of an escape; with leading zeros, as in
- * `007`.
- */
+/** The bid without a letter or digit next to it, except those of an escape; with leading zeros, as in `007`. */
 function wholeWord(bid: string): RegExp {
   const start = String.raw`(?:(?<![\p{L}\p{N}])|(?<=${ESCAPE}))0*`;
   return new RegExp(`${start}${anyForms(bid).join('')}(?![\\p{L}\\p{N}])`, 'giu');
@@ -148,10 +134,7 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['+', 'plus'],
 ]);
 
-/**
- * Consecutive backslashes share one pattern: with a pattern for each, a text of thousands of them could be matched in
- * too many ways.
- */
+/** Consecutive backslashes share one pattern: thousands of them could be matched in too many ways by one each. */
 function anyForms(secret: string): string[] {
   return [...secret.matchAll(/\\+|[^\\]/gu)].map(([run]) =>
     run.startsWith('\\') ? `${anyForm('\\', '')}{${run.length},${5 * run.length}}` : anyForm(run),

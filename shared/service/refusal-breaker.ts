@@ -10,8 +10,6 @@ import { createRequestQueue, waitInQueue } from './request-queue.ts';
 
 const MAX_REFUSALS = 2;
 
-export type RefusalBreaker = ReturnType<typeof createRefusalBreaker>;
-
 export function createRefusalBreaker(brand: string) {
   const queue = createRequestQueue();
   let hasAccepted = false;
@@ -57,17 +55,9 @@ export function createRefusalBreaker(brand: string) {
       inDoubt = true;
       refusals += 1;
       if (hasAccepted || refusals < MAX_REFUSALS) return;
-      open = stoppedRequests(brand, error);
+      const message = `${brand}: the service refused the first ${MAX_REFUSALS} requests, so this run sends no more, because further refusals could lock the account; the last refusal was: ${error.message}`;
+      open = new BrandReportsError('auth', 'refused', message, { context: error.context });
       for (const { fail } of queue.items()) fail(open);
     },
   };
-}
-
-function stoppedRequests(brand: string, last: BrandReportsError): BrandReportsError {
-  return new BrandReportsError(
-    'auth',
-    'refused',
-    `${brand}: the service refused the first ${MAX_REFUSALS} requests, so this run sends no more, because further refusals could lock the account; the last refusal was: ${last.message}`,
-    { context: last.context },
-  );
 }

@@ -2,10 +2,7 @@ import { hash } from 'node:crypto';
 import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
 import type { Credentials, HttpRequest } from '../ports.ts';
 
-/**
- * Builds a request. Routing parameters are always in the query string; with GET the action's fields are too
- * (docs/explanation/interface.md, section 4).
- */
+/** Routing parameters are always in the query string; with GET the fields are too (docs/explanation/interface.md, section 4). */
 export function buildRequest(
   { baseUrl, method }: { baseUrl: string; method: HttpRequest['method'] },
   routing: Readonly<Record<string, string>>,

@@ -98,10 +98,7 @@ export async function pause(ms: number, sleep: Sleep, signal: AbortSignal | unde
   throwIfStopped(signal);
 }
 
-/**
- * Sleeps until the time is over or the signal aborts, whatever `sleep` does after the abort. An infinite time is never
- * over.
- */
+/** Sleeps until the time is over or the signal aborts, whatever `sleep` does then. An infinite time is never over. */
 export async function sleepUnlessAborted(
   ms: number,
   sleep: Sleep,
@@ -127,11 +124,8 @@ export function throwIfStopped(signal: AbortSignal | undefined): void {
 
 /** The error of a stopped run: nothing has failed. */
 export function stopped(): BrandReportsError {
-  return new BrandReportsError(
-    'transient',
-    'stopped',
-    'the run was stopped before the service responded; start it again to continue',
-  );
+  const message = 'the run was stopped before the service responded; start it again to continue';
+  return new BrandReportsError('transient', 'stopped', message);
 }
 
 /**

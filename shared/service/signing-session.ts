@@ -74,7 +74,6 @@ export function createSigningSession(
       const renewed = await credentials();
       return renewed === refused.credentials ? undefined : { ...refused, credentials: renewed };
     },
-    /** I9: text from outside, redacted and fit for messages. */
     quote: (text: string) => quoted(redact, text),
   };
 }

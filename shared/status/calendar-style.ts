@@ -43,7 +43,6 @@ section li p{margin:4px 0 0}
 section li p,li>div:last-child,.hint{color:var(--quiet);font-size:13px}
 code{display:block;margin-top:4px;padding:4px 8px;border:1px solid var(--line);border-radius:4px;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;user-select:all;-webkit-user-select:all}
 :focus-visible{outline:2px solid var(--busy);outline-offset:1px}
-time{white-space:nowrap}
 a{color:var(--busy)}
 summary{cursor:pointer;font-size:13px}
 .scroll{max-height:70vh;margin-bottom:8px;overflow:auto}
@@ -53,7 +52,7 @@ summary{cursor:pointer;font-size:13px}
 table{border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums}
 th,td{padding:3px clamp(5px,1vw,10px);border-bottom:1px solid var(--line);text-align:right;vertical-align:top;white-space:nowrap}
 th{font-weight:400}
-tbody th,td:has(time){white-space:normal}
+tbody th{white-space:normal}
 tr>:first-child{text-align:left}
 thead th{position:sticky;top:0;background:var(--panel)}
 .numbers tbody th{white-space:nowrap;position:sticky;left:0;background:var(--back)}

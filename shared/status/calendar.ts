@@ -3,31 +3,21 @@
  * `morning.ts`, and the calendar of days and tables, newest month first. Without the picture, a gap of three days in two
  * years would go unnoticed. The page loads nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
-import { daysOfMonth, monthOf } from '../days.ts';
 import { commandLine } from '../command-line.ts';
-import { numbers } from './calendar-numbers.ts';
+import { daysOfMonth, monthOf } from '../days.ts';
 import { CALENDAR_STYLE } from './calendar-style.ts';
-import { Html, html } from './html.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
+import { Html, copyable, html, pageTable } from './html.ts';
 import { morning } from './morning.ts';
-import {
-  type CalendarOptions,
-  type PageBrand,
-  dayLines,
-  dayRange,
-  pageBrand,
-  rangesText,
-} from './page-brand.ts';
-import { copyable } from './page-table.ts';
-import { type Problem, completeThrough } from './problems.ts';
-import { type Controls, remedy } from './remedies.ts';
+import { type CalendarOptions, type PageBrand, dayLines, pageBrand } from './page-brand.ts';
+import { type Problem, completeThrough, counted, rangeText, rangesText } from './problems.ts';
+import { type Controls, remedyOf } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
 /** The page lists at most so many problems: if every day failed for its own reason, more would not help. */
 const MAX_PROBLEMS = 20;
 const SCALE = [1, 5, 10, 15, 20, 25, 30];
 
-/** @param lake the name of the lake on the page, e.g. its address */
 export function calendarPage(tables: readonly TableStatus[], lake: string, options: CalendarOptions): Html {
   const brands = [...Map.groupBy(tables, ({ brand }) => brand)].map(([name, own]) =>
     pageBrand(name, own, lake, options),
@@ -94,30 +84,21 @@ ${numbers(brand)}`
 function headline({ tables, problems }: PageBrand): Html {
   const first = tables.flatMap(({ days }) => days[0]?.dt ?? []).sort()[0];
   const through = completeThrough(tables);
+  const complete = through && rangeText({ from: first ?? through, to: through });
   if (problems.length > 0) {
     const sums = [...Map.groupBy(problems, ({ table }) => table.table)].map(
       ([table, own]) => html`<b>${table}</b>: ${summed(own)}. `,
     );
-    return through === undefined
-      ? html`${sums}`
-      : html`${sums}Earlier days are complete: ${dayRange(first ?? through, through)}.`;
+    return html`${sums}${complete === undefined ? '' : `Earlier days are complete: ${complete}.`}`;
   }
-  if (through !== undefined)
-    return html`<b>All days are complete</b>: ${dayRange(first ?? through, through)}.`;
-  return html`No day is over yet${first === undefined ? '' : html`: the first one is <time>${first}</time>`}.`;
+  if (complete !== undefined) return html`<b>All days are complete</b>: ${complete}.`;
+  return html`No day is over yet${first === undefined ? '' : `: the first one is ${first}`}.`;
 }
 
-/** `2 days failed, 1 missing` */
+/** `2 days failed, 1 day missing` */
 function summed(problems: readonly Problem[]): string {
-  const counts = [...Map.groupBy(problems, ({ state }) => state)].map(([state, alike]) => {
-    const count = alike.reduce((sum, { days }) => sum + days.length, 0);
-    return { count, name: CELL_KINDS[state].name };
-  });
-  return counts
-    .map(({ count, name }, index) => {
-      const noun = index > 0 ? '' : count === 1 ? 'day ' : 'days ';
-      return `${count} ${noun}${name}`;
-    })
+  return [...Map.groupBy(problems, ({ state }) => state)]
+    .map(([state, alike]) => `${counted(alike.flatMap(({ days }) => days))} ${CELL_KINDS[state].name}`)
     .join(', ');
 }
 
@@ -131,20 +112,22 @@ function problemList(brand: PageBrand, controls: Controls): Html | string {
   return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
-function problemItem(alike: readonly Problem[], { zone, at }: PageBrand, controls: Controls): Html {
-  const together = [...Map.groupBy(alike, ({ days }) => rangesText(days).markup).values()];
-  const lines = together.flatMap((same) => {
+function problemItem(alike: readonly Problem[], { name, zone, at }: PageBrand, controls: Controls): Html {
+  const [first] = alike;
+  if (!first) return html``;
+  const lines = [...Map.groupBy(alike, ({ days }) => rangesText(days))].map(([ranges, same]) => {
     const tables = same.map(({ table }) => table.table).join(', ');
-    return same.slice(0, 1).map(
-      ({ state, days }) => html`<b>${tables}</b> ${CELL_KINDS[state].name}: ${rangesText(days)}<br>
-`,
-    );
+    return html`<b>${tables}</b> ${CELL_KINDS[first.state].name}: ${ranges}<br>
+`;
   });
   const failures = alike.flatMap(({ days }) => days.flatMap(({ failure }) => failure ?? []));
   const [failure] = failures;
   const [since] = failures.flatMap(({ since }) => since ?? []).sort();
+  const { sentence, start } = remedyOf(first.state, failure?.kind);
+  const reports = alike.map(({ table }) => table.report);
+  const remedy = start ? html`${sentence}: ${controls[start](reports, name)}` : `${sentence}.`;
   return html`<li>${lines}${failure ? html`<q>${failure.kind} (${failure.code}): ${failure.message}</q>` : ''}
-<div>${since === undefined ? '' : `Since ${at(since)}. `}${zone === undefined ? 'No run reads this brand: it is not in the settings.' : remedy(alike, controls)}</div></li>
+<div>${since === undefined ? '' : `Since ${at(since)}. `}${zone === undefined ? 'No run reads this brand: it is not in the settings.' : remedy}</div></li>
 `;
 }
 
@@ -208,4 +191,34 @@ function legend(brands: readonly PageBrand[]): Html {
     );
   if (items.length === 0) return html``;
   return html`<ul class="legend">${items}</ul>`;
+}
+
+/** Kinds that need no name beside the facts of the day. */
+const UNREMARKABLE = ['settled', 'complete', 'to_come'];
+
+/** The facts that hovering over a day shows, newest day first, for telephones, keyboards and screen readers. */
+export function numbers(brand: PageBrand): Html {
+  const { name, tables, today } = brand;
+  const days = [...new Set(tables.flatMap((table) => table.days.map(({ dt }) => dt)))].sort().reverse();
+  const byDay = tables.map(({ days, measure }) => ({
+    measure,
+    found: new Map(days.map((day) => [day.dt, day])),
+  }));
+  const rows = days.map((dt) => [
+    dt,
+    ...byDay.map(({ found, measure }) => {
+      const day = found.get(dt);
+      if (!day) return '';
+      const kind = cellKindOf(day, today);
+      const lines = [
+        ...(UNREMARKABLE.includes(kind) ? [] : [CELL_KINDS[kind].name]),
+        ...dayLines(day, measure, brand),
+      ];
+      return html`${lines.map((line, index) => html`${index > 0 ? html`<br>` : ''}${line}`)}`;
+    }),
+  ]);
+  const heads = ['day', ...tables.map(({ table }) => table)];
+  return html`<details class="numbers"><summary>The days in numbers</summary>
+${pageTable(`Days of ${name} in numbers`, heads, rows)}</details>
+`;
 }

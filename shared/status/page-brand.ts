@@ -4,8 +4,7 @@ import { type SettingsNote, hashOfSettings } from '../lake/documents/brand-setti
 import type { Close } from '../lake/documents/close.ts';
 import type { Settings } from '../settings/settings.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
-import { type Html, html } from './html.ts';
-import { type Problem, dayRanges, problemsOf } from './problems.ts';
+import { type Problem, problemsOf, rangesText } from './problems.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
@@ -40,7 +39,6 @@ export interface PageBrand {
   due: (iso: string) => string;
 }
 
-/** @param lake its address */
 export function pageBrand(
   name: string,
   tables: readonly TableStatus[],
@@ -67,21 +65,7 @@ export function pageBrand(
   };
 }
 
-const MAX_RANGES = 8;
-
-/** `2026-11-01 to 2026-11-03, 2026-11-07 and 2 more` */
-export function rangesText(days: readonly Pick<DayFacts, 'dt'>[]): Html {
-  const ranges = dayRanges(days);
-  const shown = ranges
-    .slice(0, MAX_RANGES)
-    .map(({ from, to }, index) => html`${index > 0 ? ', ' : ''}${dayRange(from, to)}`);
-  return html`${shown}${ranges.length > MAX_RANGES ? ` and ${ranges.length - MAX_RANGES} more` : ''}`;
-}
-
-/** `2026-11-01 to 2026-11-03` */
-export function dayRange(from: string, to: string): Html {
-  return from === to ? html`<time>${from}</time>` : html`<time>${from}</time> to <time>${to}</time>`;
-}
+export { rangesText };
 
 /** The sums of a day, by role and currency: `commission EUR` → `12.50`. @param measure the column of `sum` */
 export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined): Map<string, string> {

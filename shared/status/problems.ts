@@ -4,11 +4,9 @@ import { PROBLEM_STATES, type ProblemState, isComplete } from '../planning/day-s
 import { isToCome } from './cell-kinds.ts';
 import type { TableStatus } from './table-statuses.ts';
 
-/** Days of one table that need action, or time, for the same reason. */
 export interface Problem {
   state: ProblemState;
   table: TableStatus;
-  /** In order of time. */
   days: DayFacts[];
 }
 
@@ -35,18 +33,31 @@ function tableCompleteThrough({ days }: TableStatus): string | undefined {
   return (firstOther === -1 ? days.at(-1) : days[firstOther - 1])?.dt;
 }
 
+/** `2 days` */
+export function counted(days: readonly unknown[]): string {
+  return days.length === 1 ? '1 day' : `${days.length} days`;
+}
+
 const MAX_RANGES = 4;
 
 /** `2026-11-01 to 2026-11-03, 2026-11-07`. @param most so many ranges, and the number of the others */
 export function rangesText(days: readonly Pick<DayFacts, 'dt'>[], most = MAX_RANGES): string {
-  const ranges = dayRanges(days).map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
+  const ranges = dayRanges(days).map(rangeText);
   const rest = ranges.length - most;
   return [...ranges.slice(0, most), ...(rest > 0 ? [`${rest} more ranges`] : [])].join(', ');
 }
 
-/** Days in order, as ranges without a gap. */
-export function dayRanges(days: readonly Pick<DayFacts, 'dt'>[]): { from: string; to: string }[] {
-  const ranges: { from: string; to: string }[] = [];
+interface DayRange {
+  from: string;
+  to: string;
+}
+
+export function rangeText({ from, to }: DayRange): string {
+  return from === to ? from : `${from} to ${to}`;
+}
+
+export function dayRanges(days: readonly Pick<DayFacts, 'dt'>[]): DayRange[] {
+  const ranges: DayRange[] = [];
   for (const { dt } of days) {
     const last = ranges.at(-1);
     if (last && addDays(last.to, 1) === dt) last.to = dt;

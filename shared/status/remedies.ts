@@ -1,9 +1,7 @@
 import type { ErrorKind } from '../errors.ts';
 import { type GivenFlags, commandLine } from '../command-line.ts';
-import { type Html, html } from './html.ts';
-import { copyable } from './page-table.ts';
+import { type Html, copyable } from './html.ts';
 import type { ProblemState } from '../planning/day-state.ts';
-import type { Problem } from './problems.ts';
 
 export interface Remedy {
   sentence: string;
@@ -25,14 +23,6 @@ export function commandControls(flags: GivenFlags & { lake: string }): Controls 
     sync: (reports, brand) => command('sync', reports, brand),
     check: (_reports, brand) => command('check', [], brand),
   };
-}
-
-export function remedy(alike: readonly Problem[], controls: Controls): Html {
-  const [first] = alike;
-  if (!first) return html``;
-  const reports = alike.map(({ table }) => table.report);
-  const { sentence, start } = remedyOf(first.state, first.days[0]?.failure?.kind);
-  return start ? html`${sentence}: ${controls[start](reports, first.table.brand)}` : html`${sentence}.`;
 }
 
 /** @param failure the error of days that failed */

@@ -1,2 +1,1 @@
-export { counted } from './open-problems.ts';
 export { watch, type WatchOutcome } from './watch.ts';

@@ -1,8 +1,7 @@
 import type { Message } from '../ports.ts';
 import type { Controls } from '../status/remedies.ts';
-import type { Change } from './news.ts';
-import { reportedTogether } from './open-findings.ts';
-import type { OpenProblem } from './open-problems.ts';
+import { type Change, shortLine } from './news.ts';
+import { type OpenProblem, reportedTogether } from './open-problems.ts';
 
 export interface MessageOptions {
   /** The name of the pipeline, e.g. the name of the stack. */
@@ -15,7 +14,6 @@ export interface MessageOptions {
 
 /** A message describes at most so many problems; the page shows all. */
 const MAX_PROBLEMS = 30;
-const MAX_FOREIGN = 400;
 
 export function changeMessage(
   { opened, remaining, leaving, solved }: Change,
@@ -84,9 +82,6 @@ function section<T>(title: string, all: readonly T[], linesOf: (one: T) => strin
   return ['', title, ...shown, ...(rest > 0 ? [`- and ${rest} more`] : [])];
 }
 
-/** Separators of words, including characters that would control the reader's screen or hide a link. */
-const BETWEEN_WORDS = /[\s\p{Cc}\p{Cf}]+/gu;
-
 /** The characters that browsers accept as a full stop in the name of a host. */
 const STOP = '[.․。．｡]';
 
@@ -114,12 +109,6 @@ const SIGNS_OF_LINKS = new RegExp(
  */
 function foreign(text: string): string {
   return shortLine(text).replaceAll(SIGNS_OF_LINKS, '[$&]');
-}
-
-/** Well-formed text on one line. */
-export function shortLine(text: string): string {
-  const line = text.replaceAll(BETWEEN_WORDS, ' ');
-  return (line.length <= MAX_FOREIGN ? line : `${line.slice(0, MAX_FOREIGN)}…`).toWellFormed();
 }
 
 /** `2026-11-20 15:05 UTC` */

@@ -5,12 +5,13 @@
  * looks wrong is a candidate; a candidate that has lasted longer than its grace period is a problem. The end of the last run
  * shows what no day shows: the run failed before it read a day, the service throttles it, or no run comes any more.
  */
-import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
-import { LAST_RUN_RENEWED_MS, type LastRun } from '../lake/documents/report-state.ts';
 import type { DayFacts } from '../day-facts.ts';
-import { gracePeriodMs, type ProblemState } from '../planning/day-state.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
+import { type Finding, COMPARED_DAYS } from '../findings/index.ts';
+import { type LastRun, LAST_RUN_RENEWED_MS } from '../lake/documents/report-state.ts';
+import { type ProblemState, gracePeriodMs } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
-import { type Problem, problemsOf, rangesText } from '../status/problems.ts';
+import { type Problem, counted, problemsOf, rangesText } from '../status/problems.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
@@ -30,18 +31,11 @@ export interface Candidate {
   /** One sentence. */
   why: string;
   remedy: Remedy;
-  /** Set for a finding, which is reported once and is not a problem. */
-  finding?: ReportedFinding;
-}
-
-/** How a message describes a finding; findings with the same title are reported together. */
-export interface ReportedFinding {
-  title: string;
-  /** `YYYY-MM-DD` */
-  day: string;
-  detail: string;
-  /** From then on, its end is no longer reported. */
-  untilMs: number;
+  /**
+   * Set for a finding, which is reported once and is not a problem. Findings with the same title are reported together; from
+   * `untilMs` on, the end of a finding is no longer reported.
+   */
+  finding?: { title: string; day: string; untilMs: number };
 }
 
 export interface OpenProblem extends Candidate {
@@ -109,20 +103,18 @@ function failedDays(problems: readonly Problem[], policy: Policy): NamelessCandi
   const failed = problems.filter(({ state }) => state === 'failed').flatMap(({ days }) => days);
   const errorOf = ({ failure }: DayFacts) =>
     failure?.kind === 'transient' ? 'transient' : (failure?.code ?? 'unknown');
-  return [...Map.groupBy(failed, errorOf)].map(([error, days]) => {
+  return [...Map.groupBy(failed, errorOf)].flatMap(([error, days]) => {
     const failures = days.flatMap(({ failure }) => failure ?? []);
     const since = failures.flatMap(({ since }) => (since === undefined ? [] : Date.parse(since)));
     const [first] = failures;
     const isFirstTry = error === 'transient' && failures.every(({ times = 1 }) => times < 2);
-    return {
+    return candidateDays('failed', days, {
       kind: `failed ${error}`,
-      what: `${counted(days)} failed: ${rangesText(days)}`,
-      days: days.map(({ dt }) => dt),
       ...(since.length > 0 && { sinceMs: Math.min(...since) }),
       graceMs: isFirstTry ? gracePeriodMs(policy) : 0,
       why: first ? `${first.kind} (${first.code}): ${first.message}` : 'the ledger has no reason',
       remedy: remedyOf('failed', first?.kind),
-    };
+    });
   });
 }
 
@@ -143,19 +135,13 @@ function otherDays(
     problems.filter((problem) => problem.state === state).flatMap(({ days }) => days);
   const graceMs = gracePeriodMs(policy);
   const isLate = ({ dt }: DayFacts) => dt > newestRead || dt === yesterday;
+  const history = daysOf('missing').filter((day) => !isLate(day));
   const overdue = daysOf('overdue');
   const due = overdue.flatMap(({ nextDue }) => (nextDue === null ? [] : Date.parse(nextDue)));
   const why = 'no run has read them to their end';
   return [
     ...candidateDays('missing', daysOf('missing').filter(isLate), { why, graceMs }),
-    ...candidateDays(
-      'missing',
-      daysOf('missing').filter((day) => !isLate(day)),
-      {
-        ...HISTORY,
-        graceMs: Math.max(graceMs, HISTORY_MS),
-      },
-    ),
+    ...candidateDays('missing', history, { ...HISTORY, graceMs: Math.max(graceMs, HISTORY_MS) }),
     // One candidate for each day: while a history is read, some day is always in progress, but a different one each hour.
     ...daysOf('in_progress').flatMap((day) =>
       candidateDays('in_progress', [day], {
@@ -248,7 +234,74 @@ function silence(lastRun: LastRun | undefined, { maxGapMs }: Policy): NamelessCa
   };
 }
 
-/** `2 days` */
-export function counted(days: readonly unknown[]): string {
-  return days.length === 1 ? '1 day' : `${days.length} days`;
+/*
+ * Selects the findings that people are told about. A finding is not a problem: nobody has to act before a run can go on, and
+ * some findings have a good reason, such as a campaign. So each finding is reported once for each day, and once more if a
+ * later reading no longer has it. It is not repeated and raises no alarm. The table `coverage` and `status` show the rest:
+ * findings of a history that is being read, of old days, and of content that another reading has to confirm first.
+ */
+
+/** Findings are reported for days, and for changes, of the last so many days. */
+const REPORTED_DAYS = 14;
+
+/** The earliest month with a day from which these findings follow, apart from days that changed later. */
+export function firstComparedMonth(nowMs: number): string {
+  return monthOf(addDays(dayOf(nowMs, 'UTC'), -(REPORTED_DAYS + COMPARED_DAYS)));
+}
+/** Findings that compare a day with its earlier state: for them the age of the change counts, not the age of the day. */
+const OF_CHANGES = [
+  ...['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'],
+  // A field such as the time of a payment is first filled in records of an old day.
+  'new_column',
+];
+
+export function findingCandidates(
+  { table, isJudged }: Pick<WatchedReport, 'table' | 'isJudged'>,
+  nowMs: number,
+): Candidate[] {
+  const { brand, report } = table;
+  const days = table.days.filter(({ dt }) => isJudged(monthOf(dt)));
+  return days.flatMap(({ dt, findings = [] }) =>
+    findings.flatMap((finding) => {
+      const { check, title, detail, advice, since, isCertain } = finding;
+      const untilMs = reportedUntilMs(dt, finding);
+      if (!isCertain || nowMs >= untilMs) return [];
+      return [
+        {
+          id: `${brand} ${report} ${check} ${dt}`,
+          ...{ brand, report },
+          what: `${title}: ${dt}`,
+          sinceMs: Date.parse(since),
+          graceMs: 0,
+          why: detail,
+          remedy: { sentence: advice },
+          finding: { title, day: dt, untilMs },
+        },
+      ];
+    }),
+  );
+}
+
+function reportedUntilMs(day: string, { check, since }: Finding): number {
+  const fromMs = OF_CHANGES.includes(check) ? Date.parse(since) : Date.parse(`${day}T00:00:00Z`);
+  return fromMs + REPORTED_DAYS * DAY_MS;
+}
+
+/** Joins findings for a message: one entry for all findings of a report that have the same title. */
+export function reportedTogether(findings: readonly OpenProblem[]): OpenProblem[] {
+  const byDay = findings.toSorted((a, b) => (dayOfFinding(a) < dayOfFinding(b) ? -1 : 1));
+  const alike = Map.groupBy(byDay, ({ brand, report, finding }) => `${brand} ${report} ${finding?.title}`);
+  return [...alike.values()].flatMap((same) => {
+    const days = [...new Set(same.map(dayOfFinding))].map((dt) => ({ dt }));
+    return same.slice(0, 1).map((first) => ({
+      ...first,
+      what: `${first.finding?.title} on ${counted(days)}: ${rangesText(days)}`,
+      sinceMs: Math.min(...same.map(({ sinceMs }) => sinceMs)),
+      why: same.map((finding) => `${dayOfFinding(finding)}: ${finding.why}`).join('; '),
+    }));
+  });
+}
+
+function dayOfFinding({ finding }: OpenProblem): string {
+  return finding?.day ?? '';
 }

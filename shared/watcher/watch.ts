@@ -24,10 +24,14 @@ import type { Settings } from '../settings/settings.ts';
 import { calendarPage } from '../status/calendar.ts';
 import type { CalendarOptions } from '../status/page-brand.ts';
 import { type MessageOptions, changeMessage } from './message.ts';
-import { afterWatch, afterMessage, changeFrom } from './news.ts';
-import { findingCandidates, firstComparedMonth } from './open-findings.ts';
-import { type Candidate, openProblems, candidatesOf } from './open-problems.ts';
-import { withEvents, withoutEvents } from './problem-events.ts';
+import { afterMessage, afterWatch, changeFrom, withEvents, withoutEvents } from './news.ts';
+import {
+  type Candidate,
+  candidatesOf,
+  findingCandidates,
+  firstComparedMonth,
+  openProblems,
+} from './open-problems.ts';
 import type { Controls } from '../status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
 

@@ -2,7 +2,7 @@
  * Works on a lake folder in its own process, for behaviour that no double can show: locks that die with their process.
  */
 import { closeSync, openSync } from 'node:fs';
-import { createLocalRunRegistry } from '../../shared/adapters/local/runs.ts';
+import { createLocalRunRegistry } from '../../shared/adapters/local/lock.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { asBrandReportsError } from '../../shared/errors.ts';
 

@@ -2,7 +2,7 @@
  * Keeps objects in memory under the same contract as the real stores. Tests read `objects` directly.
  */
 import { checkedKey, checkedPrefix, compareKeys } from '../../shared/adapters/keys.ts';
-import { objectNotFound } from '../../shared/adapters/object-not-found.ts';
+import { objectNotFound } from '../../shared/adapters/lake-errors.ts';
 import type { ObjectStore, Precondition } from '../../shared/ports.ts';
 
 export interface MemoryStore extends ObjectStore {

@@ -1,8 +1,7 @@
 import { tuneHeap } from '../../shared/adapters/heap.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { newId } from '../../shared/adapters/new-id.ts';
+import { newId, systemClock } from '../../shared/adapters/system-clock.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
-import { systemClock } from '../../shared/adapters/system-clock.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { runSync } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import fc from 'fast-check';
-import { BrandAccess } from '../../infra/brand-access.ts';
+import { BrandAccess } from '../../infra/people.ts';
 import { Catalog } from '../../infra/catalog.ts';
 import { Lake } from '../../infra/lake.ts';
 import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
@@ -84,11 +84,8 @@ describe('the policy of operators', () => {
       ['states:StopExecution', backfill('execution', ':one')],
       ['states:GetExecutionHistory', backfill('execution', '/Brands:of-the-map')],
       ['states:DescribeMapRun', backfill('mapRun', '/Brands:the-map')],
-      ...['Failed', 'Undelivered'].flatMap((name): Call[] =>
-        ['ReceiveMessage', 'DeleteMessage', 'PurgeQueue', 'GetQueueAttributes'].map((action) => [
-          `sqs:${action}`,
-          arn('sqs', name),
-        ]),
+      ...['ReceiveMessage', 'DeleteMessage', 'PurgeQueue', 'GetQueueAttributes'].map(
+        (action): Call => [`sqs:${action}`, arn('sqs', 'Failed')],
       ),
       ['kms:Decrypt', KEY, { 'kms:ViaService': 'sqs.us-east-1.amazonaws.com' }],
       ...groups.flatMap((group): Call[] => [

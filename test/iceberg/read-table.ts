@@ -7,14 +7,11 @@ import type { MemoryStore } from '../fakes/memory-store.ts';
 export const URL = 'file:///lake';
 
 export interface Entry {
-  status: number;
   path: string;
   brand: string;
   dt: string;
   rows: number;
   bytes: number;
-  snapshotId: unknown;
-  sequence: unknown;
 }
 
 /** A snapshot with the names of its manifests, and the entries of each. */
@@ -53,9 +50,6 @@ interface SnapshotJson {
 }
 
 interface EntryRecord {
-  status: number;
-  snapshot_id: unknown;
-  sequence_number: unknown;
   data_file: {
     file_path: string;
     record_count: number;
@@ -72,14 +66,11 @@ function readSnapshot(store: MemoryStore, snapshot: SnapshotJson): ReadSnapshot 
     const content = objectAt(store, manifest_path);
     if (content.length !== manifest_length) throw new Error(`${manifest_path} has another length`);
     const entries = decode<EntryRecord>(content).map(
-      ({ status, snapshot_id, sequence_number, data_file }): Entry => ({
-        status,
+      ({ data_file }): Entry => ({
         path: data_file.file_path,
         ...data_file.partition,
         rows: data_file.record_count,
         bytes: data_file.file_size_in_bytes,
-        snapshotId: snapshot_id,
-        sequence: sequence_number,
       }),
     );
     return [manifest_path, entries] as const;
@@ -94,7 +85,7 @@ function readSnapshot(store: MemoryStore, snapshot: SnapshotJson): ReadSnapshot 
 
 /** The paths that a snapshot's readers open. @throws Error for a path that is named twice, or a file that is missing */
 export function filesOf(store: MemoryStore, { manifests }: ReadSnapshot): Entry[] {
-  const live = [...manifests.values()].flat().filter(({ status }) => status !== 2);
+  const live = [...manifests.values()].flat();
   if (new Set(live.map(({ path }) => path)).size < live.length) throw new Error('a file is named twice');
   for (const { path, bytes } of live)
     if (objectAt(store, path).length !== bytes) throw new Error(`${path} has another length`);

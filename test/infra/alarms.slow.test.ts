@@ -4,8 +4,7 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import * as z from 'zod/mini';
-import { AlarmTopic } from '../../infra/alarm-topic.ts';
-import { Alarms } from '../../infra/alarms.ts';
+import { AlarmTopic, Alarms } from '../../infra/alarms.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 
@@ -31,12 +30,11 @@ const alarmSchema = z.looseObject({
 describe('the alarms', () => {
   const template = synthesised();
 
-  it('exist for problems, each queue and backfills, whatever the number of brands', () => {
+  it('exist for problems, failed events and backfills, whatever the number of brands', () => {
     expect(Object.keys(alarmsOf(template)).sort()).toEqual([
       'Reports-backfill-failed',
       'Reports-problems',
       'Reports-queue-failed',
-      'Reports-queue-undelivered',
     ]);
   });
 
@@ -53,7 +51,6 @@ describe('the alarms', () => {
       expect(OKActions).toEqual(AlarmName === 'Reports-problems' ? [{ Ref: topic }] : undefined);
       const description = JSON.stringify(AlarmDescription);
       expect(description).toMatch(/the event \{\}|new execution/);
-      expect(description).not.toMatch(/<\w+>/);
     }
   });
 
@@ -101,7 +98,7 @@ function synthesised(deployment: object = {}): Template {
   const settings = parseSettings({ brands: BRANDS, deployment }, reports).deployment;
   new Alarms(stack, 'Alarms', {
     deployment: settings,
-    queues: { undelivered: new Queue(stack, 'Undelivered'), failed: new Queue(stack, 'Failed') },
+    queue: new Queue(stack, 'Failed'),
     stateMachine: StateMachine.fromStateMachineName(stack, 'Backfill', 'Reports-backfill'),
     topic: new AlarmTopic(stack, 'Topic', settings).topic,
   });

@@ -75,7 +75,7 @@ const encrypted = deployed(KEYS);
 describe('with a customer-managed key', () => {
   it.each([
     ['AWS::SNS::Topic', 'KmsMasterKeyId', 1],
-    ['AWS::SQS::Queue', 'KmsMasterKeyId', 2],
+    ['AWS::SQS::Queue', 'KmsMasterKeyId', 1],
     ['AWS::Logs::LogGroup', 'KmsKeyId', 3],
   ])('every %s is encrypted with it, and without it with keys of AWS', (type, property, count) => {
     const keys = Object.values(propertyOf(encrypted, type, property));
@@ -102,7 +102,7 @@ describe('with a customer-managed key', () => {
     }
   });
 
-  it('the roles by which functions and schedules send events to the queues are among them', () => {
+  it('the roles by which functions and schedules send events to the queue are among them', () => {
     const senders = usesOf(encrypted).filter(({ actions }) => actions.includes('sqs:SendMessage'));
     // The role of each function, and the role of each schedule.
     expect(senders).toHaveLength(2 + 2);

@@ -11,7 +11,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { restate } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
-import { newId } from '../../shared/adapters/new-id.ts';
+import { newId } from '../../shared/adapters/system-clock.ts';
 import { addDays, dayOf } from '../../shared/days.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';

@@ -93,21 +93,3 @@ describe('the reports', () => {
     }
   });
 });
-
-describe('a view', () => {
-  const views = all.flatMap((report) => report.views.map((view) => [view.name, view] as const));
-
-  it('exists for attribution, orders and transactions; views over several tables belong to the orders', () => {
-    expect(views.map(([name]) => name)).toEqual([
-      'orders_daily',
-      'publisher_performance',
-      'channel_conversion',
-      'unsettled',
-      'transactions_daily',
-      'commission_due',
-      'since_close',
-      'payouts',
-      'attribution_daily',
-    ]);
-  });
-});

@@ -164,7 +164,6 @@ describe('a response that a retry cannot repair', () => {
     expect(await failure(client.call(action, {}))).toMatchObject({
       kind,
       code,
-      context: { brand: 'acme', action },
       message: expect.stringMatching(/^acme report\/order_list: .{20,}/s),
     });
     expect(client.requests).toBe(1);
@@ -196,7 +195,7 @@ describe('a response that a retry cannot repair', () => {
       send: async () => ({ status: 200, headers: {}, body }),
     });
     const error = await failure(client.call(action, {}));
-    expect(error).toMatchObject({ kind: 'contract', code: 'unreadable', context: { brand: 'acme', action } });
+    expect(error).toMatchObject({ kind: 'contract', code: 'unreadable' });
     expect(error.message).toContain('(RangeError)');
     expect(error.message).not.toContain(old.secret);
   });
@@ -464,7 +463,6 @@ describe('I10: until the service has accepted a request', () => {
         kind: 'auth',
         code: 'refused',
         message: expect.stringMatching(/sends no more.*report\/order_list/),
-        context: { brand: 'acme', action },
       });
       expect(service.received).toHaveLength(2);
     },

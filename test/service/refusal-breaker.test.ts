@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Turn } from '../../shared/ports.ts';
-import { type RefusalBreaker, createRefusalBreaker } from '../../shared/service/refusal-breaker.ts';
+import { createRefusalBreaker } from '../../shared/service/refusal-breaker.ts';
 
 const turn: Turn = { urgent: true, report: 'order_list', rank: 0 };
 const refusal = new BrandReportsError('contract', 'service_code', 'acme: the service answered code 1001', {
@@ -9,7 +9,7 @@ const refusal = new BrandReportsError('contract', 'service_code', 'acme: the ser
 });
 
 /** Requests that enter together, and the names of the requests that were let through so far. */
-function entering(breaker: RefusalBreaker) {
+function entering(breaker: ReturnType<typeof createRefusalBreaker>) {
   const through: string[] = [];
   const failed: string[] = [];
   return {

@@ -198,7 +198,7 @@ describe('the headline', () => {
         madeTable('order_list', { '2026-11-10': 'failed', '2026-11-11': 'failed', '2026-11-15': 'missing' }),
         madeTable('clicks_list', { '2026-11-14': 'overdue' }),
       ],
-      'orders: 2 days failed, 1 missing. clicks: 1 day overdue. Earlier days are complete: 2026-09-10 to 2026-11-09.',
+      'orders: 2 days failed, 1 day missing. clicks: 1 day overdue. Earlier days are complete: 2026-09-10 to 2026-11-09.',
     ],
     [
       'no record ever came',
@@ -380,7 +380,7 @@ describe('the suggested action', () => {
     const everyOther = Object.fromEntries(
       Array.from({ length: 10 }, (_, index) => [addDays('2026-10-01', 2 * index), 'missing' as const]),
     );
-    expect(plain(drawn([madeTable('order_list', everyOther)]))).toContain('2026-10-15 and 2 more');
+    expect(plain(drawn([madeTable('order_list', everyOther)]))).toContain('2026-10-07, 6 more ranges');
   });
 });
 

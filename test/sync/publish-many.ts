@@ -1,7 +1,6 @@
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { newId } from '../../shared/adapters/new-id.ts';
-import { systemClock } from '../../shared/adapters/system-clock.ts';
+import { newId, systemClock } from '../../shared/adapters/system-clock.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { addDays } from '../../shared/days.ts';
 import { type JsonObject, rawNumber } from '../../shared/json.ts';

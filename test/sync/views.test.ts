@@ -3,6 +3,9 @@ import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { Catalog } from '../../shared/ports.ts';
+import { allViews } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { tablesReadBy } from '../../shared/reports/view.ts';
 import { coverageOf } from './lake-contents.ts';
 import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -10,10 +13,9 @@ import { sharedLakes } from './shared-lakes.ts';
 const FIRST = '2026-03-09';
 const scope = { reports: ['order_list'] };
 /** The views that read the table. */
-const OF_ORDERS = [
-  ...['orders_daily', 'publisher_performance', 'channel_conversion', 'unsettled'],
-  ...['since_close', 'payouts'],
-];
+const OF_ORDERS = allViews(reports)
+  .filter((view) => tablesReadBy(allViews(reports), view).some((table) => /^orders/.test(table)))
+  .map(({ name }) => name);
 
 const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: FIRST, clicksPerDay: 4 });
 
@@ -46,7 +48,7 @@ describe('the views of a report', () => {
     const written: string[] = [];
     const catalog: Catalog = {
       ...lake.catalog,
-      ensureView: async ({ name, sql }) => void (name === 'publisher_performance' && written.push(sql)),
+      ensureView: async ({ name, sql }) => void (name === 'order_history' && written.push(sql)),
     };
     const options = { scope, lake: lake.over(lake.store, catalog) };
     const { order_list: held } = lake.brand.records;

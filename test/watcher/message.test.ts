@@ -89,7 +89,7 @@ All days: ${options.page}
       sinceMs: Date.parse(`2026-11-20T0${hour}:00:00Z`),
       why: detail,
       remedy: { sentence: 'Compare the day with the dashboard of the brand' },
-      finding: { title: 'rows fell', day, detail, untilMs: 0 },
+      finding: { title: 'rows fell', day, untilMs: 0 },
     });
     const opened = [
       fell('2026-11-18', '90 rows before, 40 now', 7),
@@ -138,7 +138,7 @@ All days: ${options.page}
     [
       'the last problem is solved and there is a finding',
       {
-        opened: [{ ...FAILED, finding: { title: 't', day: '2026-11-18', detail: 'd', untilMs: 0 } }],
+        opened: [{ ...FAILED, finding: { title: 't', day: '2026-11-18', untilMs: 0 } }],
         remaining: [],
         leaving: [],
         solved: [SOLVED],

@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { HOUR_MS } from '../../shared/days.ts';
 import { type WatchRecord, parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
-import { afterWatch } from '../../shared/watcher/news.ts';
+import { afterWatch, withEvents, withoutEvents } from '../../shared/watcher/news.ts';
 import { type Candidate, openProblems } from '../../shared/watcher/open-problems.ts';
-import { withEvents, withoutEvents } from '../../shared/watcher/problem-events.ts';
 import { type HistoricWatch, START_MS, candidate, histories, liveThrough, wrong } from './live-through.ts';
 
 type Pending = NonNullable<WatchRecord['events']>['pending'];

@@ -17,70 +17,34 @@ export const awsClientOptions = {
   },
 };
 
-/** Errors that the SDK does not classify and that an operator must fix. */
-const CONFIG_ERRORS: ReadonlySet<string> = new Set([
-  'AccessDenied',
-  'AccessDeniedException',
-  'Forbidden',
-  'UnauthorizedAccess',
-  'UnauthorizedException',
-  // Credentials that are missing, wrong, or expired.
-  'AuthFailure',
-  'CredentialsProviderError',
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'IncompleteSignature',
-  'IncompleteSignatureException',
-  'InvalidAccessKeyId',
-  'InvalidClientTokenId',
-  'InvalidIdentityTokenException',
-  'InvalidSignatureException',
-  'InvalidToken',
-  'MissingAuthenticationToken',
-  'MissingAuthenticationTokenException',
-  'SignatureDoesNotMatch',
-  'TokenProviderError',
-  'UnauthorizedClientException',
-  'UnrecognizedClientException',
-  // Another region, or no bucket.
-  'AuthorizationHeaderMalformed',
-  'IllegalLocationConstraintException',
-  'InvalidBucketName',
-  'NoSuchBucket',
-  'PermanentRedirect',
-  // A KMS key that this role may not use, or that is disabled (S3's names for these errors begin with `KMS.`).
-  'DecryptionFailure',
-  'EncryptionFailure',
-  'GlueEncryptionException',
-  // A Glue database that is a link to another catalog.
-  'FederationSourceException',
-  'FederationSourceRetryableException',
-  // An event bus that does not exist, or whose own policy refuses the request.
-  'ResourceNotFoundException',
-  'InvalidAccountIdException',
-  'NotAuthorizedForDetailTypeException',
-  'NotAuthorizedForSourceException',
-]);
+/** Parts of the names of errors that the SDK does not classify and that an operator must fix. */
+const CONFIG_ERROR = new RegExp(
+  [
+    // Access that is refused, and credentials that are missing, wrong, or expired.
+    'Access|Auth|Forbidden|Credentials|Token|Signature|UnrecognizedClient',
+    // Another region, or no bucket.
+    'Bucket|LocationConstraint|Redirect',
+    // A KMS key that this role may not use, or that is disabled.
+    'KMS|cryption',
+    // A Glue database that is a link to another catalog.
+    'FederationSource',
+    // An event bus that does not exist.
+    'ResourceNotFound|AccountId',
+  ].join('|'),
+  'i',
+);
 const CONFIG_STATUSES: readonly number[] = [301, 401, 403];
 
-/** Errors that the SDK does not classify and that a retry may fix. */
-const TRANSIENT_ERRORS: ReadonlySet<string> = new Set([
-  // Glue returns these errors with status 400.
-  'ConcurrentModificationException',
-  // The failure of a single event in a request.
-  'InternalFailure',
-  'InternalServiceException',
-  'OperationTimeoutException',
-  // From the sign-in server of IAM Identity Center, which provides credentials.
-  'SlowDownException',
-  // S3: a body that was truncated or changed in transit, an upload that was cleaned up while it was under way, and
-  // failures of single keys of a deletion, which have no status.
-  'BadDigest',
-  'IncompleteBody',
-  'InternalError',
-  'NoSuchUpload',
-  'ServiceUnavailable',
-]);
+/** Parts of the names of errors that the SDK does not classify and that a retry may fix. */
+const TRANSIENT_ERROR = new RegExp(
+  [
+    // From Glue, for a single event of a request, and from the sign-in server that provides credentials.
+    'ConcurrentModification|Internal|OperationTimeout|SlowDown',
+    // S3: a body that was truncated or changed in transit, an upload that was cleaned up while it was under way, and
+    // failures of single keys of a deletion, which have no status.
+    'BadDigest|IncompleteBody|NoSuchUpload|ServiceUnavailable',
+  ].join('|'),
+);
 const TRANSIENT_STATUSES: readonly number[] = [408, 409];
 
 /**
@@ -119,7 +83,6 @@ interface AwsFailure {
   status?: number;
 }
 
-/** Name, message and HTTP status of an SDK's error; empty if the error lacks them. */
 export function awsFailure(error: unknown): AwsFailure {
   const status = fieldOf(fieldOf(error, '$metadata'), 'httpStatusCode');
   return {
@@ -141,7 +104,6 @@ export async function unlessFailedWith<T>(
   }
 }
 
-/** Awaits work in AWS. Its failures are errors of `awsError`. */
 export async function inAws<T>(doing: string, nextStep: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -156,9 +118,9 @@ function errorKind(failure: AwsFailure): AwsKind {
   const sdkError = { name, message, $metadata };
   if (isThrottlingError(sdkError) || isTransientError(sdkError) || isServerError(sdkError))
     return 'transient';
-  if (CONFIG_STATUSES.includes(status) || CONFIG_ERRORS.has(name) || name.startsWith('KMS.')) return 'config';
+  if (CONFIG_STATUSES.includes(status) || CONFIG_ERROR.test(name)) return 'config';
   if (message.includes('Region is missing')) return 'config';
-  if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERRORS.has(name)) return 'transient';
+  if (TRANSIENT_STATUSES.includes(status) || TRANSIENT_ERROR.test(name)) return 'transient';
   // Without a response, the cause is the network, unless it is a bug in this program.
   return status === 0 && !/^(Type|Range|Reference)Error$/.test(name) ? 'transient' : 'bug';
 }

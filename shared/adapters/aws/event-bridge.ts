@@ -6,7 +6,7 @@ import type { EventBridgeClient, PutEventsRequestEntry } from '@aws-sdk/client-e
 import type { BrandReportsError } from '../../errors.ts';
 import { stringifyJson } from '../../json.ts';
 import type { EventSink, LakeEvent } from '../../ports.ts';
-import { sleepWithJitter } from '../sleep-with-jitter.ts';
+import { sleepWithJitter } from '../system-clock.ts';
 import { awsClientOptions, awsError } from './errors.ts';
 
 /** The `source` of every event; roles of the stack may send only events with this source. */

@@ -27,21 +27,19 @@ import {
   RACED,
   contended,
   inGlue,
-  refuseOtherLake,
-  refuseRetyped,
-  refuseTable,
-} from './glue-errors.ts';
-import {
   isOfLaterProgram,
   isSameView,
   newPartition,
   newTable,
   partitionIndexes,
   prestoView,
+  refuseOtherLake,
+  refuseRetyped,
+  refuseTable,
   retypedColumns,
   updatedTable,
 } from './glue-tables.ts';
-import { sleepWithJitter } from '../sleep-with-jitter.ts';
+import { sleepWithJitter } from '../system-clock.ts';
 import { checkedKey } from '../keys.ts';
 
 const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };

@@ -15,10 +15,8 @@ import {
 import { icebergDatabase, icebergLocation, icebergMetadataPrefix } from '../../lake/paths.ts';
 import type { IcebergCatalog, IcebergHead, ObjectStore, TableShape } from '../../ports.ts';
 import { awsClientOptions, unlessFailedWith } from './errors.ts';
-import { EXISTS, MISSING, RACED, inGlue } from './glue-errors.ts';
-import { glueColumns } from './glue-tables.ts';
+import { EXISTS, MISSING, RACED, glueColumns, inGlue } from './glue-tables.ts';
 
-/** @param database of the Hive tables */
 export function openGlueIceberg(
   database: string,
   store: ObjectStore,

@@ -27,9 +27,9 @@ import type {
   StoredObject,
 } from '../../ports.ts';
 import { awsError, awsFailure } from './errors.ts';
-import { sleepWithJitter } from '../sleep-with-jitter.ts';
+import { sleepWithJitter } from '../system-clock.ts';
 import { checkedKey, checkedPrefix, isKey } from '../keys.ts';
-import { objectNotFound } from '../object-not-found.ts';
+import { objectNotFound } from '../lake-errors.ts';
 
 const S3_WRITE_RETRY = { maxAttempts: 6, baseMs: 50, capMs: 1000 };
 const MAX_KEYS_PER_DELETE = 1000;

@@ -6,7 +6,7 @@ import { errorCode, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix } from '../keys.ts';
 import { linkInLake, removeFile, removedEmpty, statInLake } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
-import { objectNotFound } from '../object-not-found.ts';
+import { objectNotFound } from '../lake-errors.ts';
 import { syncFolder } from './store.ts';
 
 const SUFFIX = '.parquet';

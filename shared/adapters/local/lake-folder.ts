@@ -5,7 +5,7 @@
  */
 import { type Stats, constants, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { BrandReportsError } from '../../errors.ts';
+import { type BrandReportsError, configError } from '../../errors.ts';
 import { DOCUMENT_PREFIXES, LOCAL_CATALOG_FOLDER, OTHER_PREFIXES } from '../../lake/paths.ts';
 import { shellWord } from '../../shell-word.ts';
 import { mayChange } from '../others-may.ts';
@@ -23,8 +23,7 @@ export function makeLakeFolder(root: string): void {
   mkdirSync(root, { recursive: true, mode: 0o700 });
   const intruders = mayChange(root);
   if (intruders?.who !== 'others') return;
-  throw new BrandReportsError(
-    'config',
+  throw configError(
     'lake_open_to_all',
     `Other users may change the lake folder ${root}, because ${intruders.why}. Nothing was written. Next step: ${intruders.nextStep}`,
   );
@@ -85,8 +84,7 @@ export function removeFile(path: string): void {
 }
 
 export function linkInLake(root: string, link: string): BrandReportsError {
-  return new BrandReportsError(
-    'config',
+  return configError(
     'link_in_lake',
     `The lake folder ${root} contains a symbolic link, which is not followed: ${link}. ` +
       `Next step: remove the link: rm -- ${shellWord(link)}. To keep a lake on another disk, move the whole lake there, or mount the disk in the place of the link.`,

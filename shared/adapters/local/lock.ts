@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { BrandReportsError } from '../../errors.ts';
-import { diskError } from './disk-errors.ts';
-import { makeLakeFolder, statInLake } from './lake-folder.ts';
-import { sleepWithJitter } from '../sleep-with-jitter.ts';
+import type { RunRegistry } from '../../ports.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
+import { checkedKey } from '../keys.ts';
+import { sleepWithJitter } from '../system-clock.ts';
+import { diskError, onDisk } from './disk-errors.ts';
+import { makeLakeFolder, removeFile, statInLake } from './lake-folder.ts';
 
 const SQLITE_BUSY = 5;
 /** More bytes than SQLite writes. */
@@ -104,4 +106,43 @@ function unlockable(path: string, error: unknown): BrandReportsError {
     `${path} cannot be locked: ${textOf(error, 'message')}. A lake folder must be writable and on a local disk; the file itself must be empty.`,
     { cause: error },
   );
+}
+
+/** The runs on a lake folder: each holds a lock on `.runs/<run>`, which the kernel releases when its process ends. */
+export function createLocalRunRegistry(folder: string): RunRegistry {
+  const root = resolve(folder);
+  const fileOf = (run: string) => join(root, '.runs', checkedKey(run));
+  return {
+    register: (run) => onDisk(root, () => register(root, run, fileOf(run))),
+    isDead: (run) => onDisk(root, () => isDead(root, fileOf(run))),
+  };
+}
+
+function register(root: string, run: string, file: string): () => Promise<void> {
+  makeLakeFolder(root);
+  const lock = tryLock(root, file);
+  if (lock === undefined) {
+    throw new BrandReportsError('bug', 'run_twice', `The run ${run} is already registered`);
+  }
+  return async () => {
+    if (isLockFile(root, file)) removeFile(file);
+    lock.release();
+  };
+}
+
+function isDead(root: string, file: string): boolean {
+  if (!statInLake(root, file)) return true;
+  // A ledger names the run, and whoever may write it must not choose a file to remove.
+  if (!isLockFile(root, file)) return false;
+  const lock = tryLock(root, file);
+  if (lock === undefined) return false;
+  removeFile(file);
+  lock.release();
+  return true;
+}
+
+/** Nothing is ever written into the file of a lock. */
+function isLockFile(root: string, file: string): boolean {
+  const found = statInLake(root, file);
+  return found?.isFile() === true && found.size === 0;
 }

@@ -13,9 +13,10 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   renameSync,
+  rmSync,
   writeFile,
   writeFileSync,
 } from 'node:fs';
@@ -32,8 +33,9 @@ import type {
   PutOutcome,
   StoredObject,
 } from '../../ports.ts';
-import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import { checkedKey, checkedPrefix, compareKeys, isPlain } from '../keys.ts';
+import { objectNotFound } from '../lake-errors.ts';
+import { errorCode, isMissing, onDisk, unlessMissing } from './disk-errors.ts';
 import {
   READ,
   linkInLake,
@@ -44,8 +46,6 @@ import {
   statInLake,
 } from './lake-folder.ts';
 import { underLakeLock } from './lock.ts';
-import { forgetPrevious, keepPrevious, previousFolder } from './previous.ts';
-import { objectNotFound } from '../object-not-found.ts';
 
 /** A live writer changes its temporary file far more often. */
 const MAX_TEMPORARY_AGE_MS = DAY_MS;
@@ -363,4 +363,36 @@ async function remove({ root, key, path }: Place): Promise<void> {
     forgetPrevious(root, key);
     removeInLake(root, path);
   });
+}
+
+/**
+ * A folder keeps the bytes that a conditional write replaces, as a hard link `.previous/<key>`. If the process dies before
+ * the new file is in its place, the link and the current file are one file, and the next write replaces the link (I4).
+ * Both functions run while the lake is locked.
+ */
+
+/** No list of keys shows it, because its name begins with a dot. */
+const FOLDER = '.previous';
+
+/** The folder with the previous bytes of a lake; below it, keys are paths as they are in the lake. */
+export function previousFolder(root: string): string {
+  return join(root, FOLDER);
+}
+
+/** Keeps the object's current bytes, and forgets the bytes that were kept before. */
+export function keepPrevious(root: string, key: string): void {
+  const kept = join(previousFolder(root), key);
+  statInLake(root, dirname(kept));
+  rmSync(kept, { force: true });
+  try {
+    linkSync(join(root, key), kept);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    mkdirSync(dirname(kept), { recursive: true });
+    linkSync(join(root, key), kept);
+  }
+}
+
+export function forgetPrevious(root: string, key: string): void {
+  removeInLake(root, join(previousFolder(root), key));
 }

@@ -66,10 +66,7 @@ interface Known<T> {
 export class CasDocument<T extends HasRecentWrites> {
   readonly #options: CasDocumentOptions<T>;
   #known: Known<T> | undefined;
-  /**
-   * Stands for the document until this process has seen it in the store: after a failed first write, `#load` must not
-   * return an empty document.
-   */
+  /** Stands for the document until it was seen in the store: after a failed first write, `#load` must not return nothing. */
   #first: T | undefined;
   /** Changes that wait for the next write (`updateLater`). */
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
@@ -161,11 +158,8 @@ export class CasDocument<T extends HasRecentWrites> {
       const next = { ...after, recentWrites: [...before.recentWrites, id].slice(-RECENT_WRITES) };
       if (await this.#put(next, etag, id)) return this.#finish(pending, next, later);
     }
-    throw new BrandReportsError(
-      'transient',
-      'contended',
-      `${this.#options.key} was changed by others ${DOCUMENT_RETRY.maxAttempts} times in a row while this run tried to change it. Run again.`,
-    );
+    const message = `${this.#options.key} was changed by others ${DOCUMENT_RETRY.maxAttempts} times in a row while this run tried to change it. Run again.`;
+    throw new BrandReportsError('transient', 'contended', message);
   }
 
   /** @param later how many of the changes left by `updateLater` are in `value` */
@@ -304,10 +298,6 @@ export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: 
 
 /** Nothing is changed until an operator has examined the document. */
 export function damagedDocument(key: string, what: string, cause?: unknown): BrandReportsError {
-  return new BrandReportsError(
-    'config',
-    'damaged_document',
-    `${key} cannot be used: ${what}. Nothing was changed. Next step: "brand-reports verify" shows what can be put back, and this command does it: "brand-reports verify --restore"`,
-    { context: { key, problem: what }, cause },
-  );
+  const message = `${key} cannot be used: ${what}. Nothing was changed. Next step: "brand-reports verify" shows what can be put back, and this command does it: "brand-reports verify --restore"`;
+  return new BrandReportsError('config', 'damaged_document', message, { context: { problem: what }, cause });
 }

@@ -109,20 +109,15 @@ export type Progress = z.infer<typeof progress>;
 export const EMPTY_PROGRESS: Progress = { version: 1, queryFingerprint: '', slices: [], recentWrites: [] };
 
 export function parseProgress(key: string) {
-  return (stored: Json | undefined): Progress => {
-    if (stored === undefined) return EMPTY_PROGRESS;
-    return parseDocument(progress, key, stored);
-  };
+  return (stored: Json | undefined): Progress =>
+    stored === undefined ? EMPTY_PROGRESS : parseDocument(progress, key, stored);
 }
 
 /** Guards a change by the run that holds the lease. @throws conflict if another run has the lease */
 export function assertLeaseHeld(progress: Progress, run: string): Progress {
   if (progress.lease?.runId === run) return progress;
-  throw new BrandReportsError(
-    'conflict',
-    'lease_lost',
-    'Another run has taken over this attempt. This run leaves it to that run.',
-  );
+  const message = 'Another run has taken over this attempt. This run leaves it to that run.';
+  throw new BrandReportsError('conflict', 'lease_lost', message);
 }
 
 /** The pages that are staged together at the end of the attempt's last slice. */
@@ -139,10 +134,7 @@ export interface StagedGroup
   stagedAt: string;
 }
 
-/**
- * Limits the document, which is written with each group, if a service has no details at all. A key that is left out
- * counts as never requested.
- */
+/** Limits the document if a service has no details at all. A key that is left out counts as never requested. */
 const MAX_EMPTY_KEPT = 10_000;
 
 export function withStagedGroup(progress: Progress, group: StagedGroup): Progress {
@@ -187,21 +179,7 @@ export function emptySlice(
   slice: Omit<Slice, 'parts' | 'observations' | 'withoutKey' | 'done'>,
   parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
 ): Slice {
-  return {
-    ...slice,
-    parts: parts.map(({ role, fields }) => ({
-      role,
-      fields: z.parse(partFields, fields),
-      cursor: null,
-      seen: [],
-      pages: 0,
-      recordPages: 0,
-      records: 0,
-      chunks: [],
-      done: false,
-    })),
-    observations: {},
-    withoutKey: 0,
-    done: false,
-  };
+  const nothing = { cursor: null, seen: [], pages: 0, recordPages: 0, records: 0, chunks: [], done: false };
+  const begun = parts.map(({ role, fields }) => ({ role, fields: z.parse(partFields, fields), ...nothing }));
+  return { ...slice, parts: begun, observations: {}, withoutKey: 0, done: false };
 }

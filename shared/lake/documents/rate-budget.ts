@@ -21,10 +21,7 @@ export const RENEW_EVERY_MS = 3_000;
 export const IDLE_AFTER_MS = 10_000;
 /** How long a run uses its rate after a renewal. */
 export const VALID_MS = 10_000;
-/**
- * Longer than `VALID_MS` by enough that a clock may run at half speed. After a run dies, the next run waits this long
- * for its rate.
- */
+/** Longer than `VALID_MS`: a clock may run at half speed. After a run dies, the next run waits this long for its rate. */
 export const FORGET_AFTER_MS = 25_000;
 
 const requestsPerSecond = z.number().check(z.nonnegative());
@@ -49,10 +46,8 @@ const budget = storedObject(() => ({
 export type RateBudget = z.infer<typeof budget>;
 
 export function parseRateBudget(key: string) {
-  return (stored: Json | undefined): RateBudget => {
-    if (stored === undefined) return { version: 1, runs: {}, recentWrites: [] };
-    return parseDocument(budget, key, stored);
-  };
+  return (stored: Json | undefined): RateBudget =>
+    stored === undefined ? { version: 1, runs: {}, recentWrites: [] } : parseDocument(budget, key, stored);
 }
 
 /** What a run writes about itself. Rates are in requests per second. */

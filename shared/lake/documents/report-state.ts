@@ -96,27 +96,21 @@ const state = storedObject(() => ({
 
 export type ReportState = z.infer<typeof state>;
 
+const NO_STATE: ReportState = {
+  ...{ version: 1, policy: '', months: {}, continuations: {} },
+  ...{ hasReturnedRecords: false, recentWrites: [] },
+};
+
 /** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
 export function parseReportState(key: string, clocks = NO_CLOCKS) {
   return (stored: Json | undefined): ReportState => {
-    if (stored === undefined)
-      return {
-        version: 1,
-        policy: '',
-        months: {},
-        continuations: {},
-        hasReturnedRecords: false,
-        recentWrites: [],
-      };
+    if (stored === undefined) return NO_STATE;
     const { lastRun, ...parsed } = parseDocument(state, key, stored);
     return { ...parsed, ...(lastRun && !isAhead(lastRun.at, clocks) && { lastRun }) };
   };
 }
 
-/**
- * The state after days were erased, or after that was undone, without the hints of the changed months.
- * @param ranges of all erased days
- */
+/** The state after days were erased, or that was undone, without the hints of the changed months. */
 export function withErased(
   state: ReportState,
   ranges: ReportState['erased'],
@@ -160,12 +154,10 @@ export function mayBeDue(
   const known = state.months[month];
   if (!known || known.dirty || state.policy !== policy) return true;
   if (known.asOf === undefined || Date.parse(known.asOf) > nowMs) return true;
-  if (upstream && !isExamined(known, upstream.months[month])) return true;
+  const looked = upstream?.months[month];
+  const isExamined = known.upstream !== undefined && !looked?.dirty && looked?.content === known.upstream;
+  if (upstream && !isExamined) return true;
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
-}
-
-function isExamined({ upstream: examined }: KnownMonth, upstream: KnownMonth | undefined): boolean {
-  return examined !== undefined && !upstream?.dirty && upstream?.content === examined;
 }
 
 /** Fingerprint of the facts about a month's committed days on which lookups depend. */

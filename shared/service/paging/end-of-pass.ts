@@ -4,7 +4,6 @@
 // they are read and returns the pages that are certain. It throws if the read makes no progress. The fields that select
 // a page, and the terminal sign, are in `page.ts`.
 
-import { BrandReportsError } from '../../errors.ts';
 import { stringifyJson } from '../../json.ts';
 import { MetRecords, keyHashes } from '../../records/met-records.ts';
 import { fieldsOfKey, keysOf, NO_RECORDS, type RecordKey } from '../../records/record-list.ts';
@@ -22,8 +21,6 @@ export function acceptPages(request: PageRequest, resume: Resume | undefined): A
       return acceptNumbered(request, resume);
     case 'cursor':
       return acceptCursors(request, resume);
-    case 'lookup':
-      throw new BrandReportsError('bug', 'not_paged', `${request.action} has no pages`);
   }
 }
 
@@ -39,11 +36,8 @@ function rejectRepeatedCursor(
     requested.add(seen);
     if (next === null || !requested.has(shortHash(next))) return;
     const cursor = service.quote(stringifyJson(next));
-    throw contractError(
-      action,
-      'repeated_cursor',
-      `the cursor ${cursor} was already requested in this read, so following it would never end; report it to the service's operator`,
-    );
+    const message = `the cursor ${cursor} was already requested in this read, so following it would never end; report it to the service's operator`;
+    throw contractError(action, 'repeated_cursor', message);
   };
 }
 
@@ -54,12 +48,11 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
   let before: ReadonlySet<string | undefined> = new Set();
   return (page) => {
     rejectRepeated(page);
-    if (page.next !== null && hashes.has(page.hash))
-      throw contractError(
-        action,
-        'repeated_page',
-        'a page has exactly the records of an earlier page, so following it would never end; report it to the operator of the service',
-      );
+    if (page.next !== null && hashes.has(page.hash)) {
+      const message =
+        'a page has exactly the records of an earlier page, so following it would never end; report it to the operator of the service';
+      throw contractError(action, 'repeated_page', message);
+    }
     hashes.add(page.hash);
     const keys = keysOf(page.records, primaryKey);
     if (page.next !== null && keys.every((key) => key !== undefined && before.has(key))) {
@@ -73,10 +66,7 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
 
 /** Whether a key is new does not depend on the content of its record. */
 const ANY_CONTENT = 1;
-/**
- * If records move, a numbered page may overlap with earlier pages. This many pages in a row without a new key are a
- * cycle.
- */
+/** Numbered pages may overlap if records move. This many pages in a row without a new key are a cycle. */
 const MAX_PAGES_WITHOUT_NEW_KEY = 3;
 
 /**
@@ -150,16 +140,18 @@ function acceptCursors(request: PageRequest, resume: Resume | undefined): Accept
     equal = page.hash === last ? equal + 1 : 0;
     last = page.hash;
     if (page.next !== null && equal >= MAX_EQUAL_PAGES)
-      throw contractError(
-        request.action,
-        'no_progress',
-        `${equal} pages in a row repeated the page before them and still named a next page; report it to the service's operator`,
-      );
+      throw endlessPages(request, 'no_progress', `${equal} pages in a row repeated the page before them`);
     empty = page.records.count === 0 ? empty + 1 : 0;
-    if (page.next !== null && empty > MAX_EMPTY_PAGES) {
-      const message = `${empty} pages in a row were empty and still named a next page; report it to the service's operator`;
-      throw contractError(request.action, 'empty_pages', message);
-    }
+    if (page.next !== null && empty > MAX_EMPTY_PAGES)
+      throw endlessPages(request, 'empty_pages', `${empty} pages in a row were empty`);
     return [page];
   };
+}
+
+function endlessPages({ action }: PageRequest, code: 'no_progress' | 'empty_pages', found: string) {
+  return contractError(
+    action,
+    code,
+    `${found} and still named a next page; report it to the service's operator`,
+  );
 }

@@ -20,10 +20,12 @@ import { contractError, describeKind } from '../envelope.ts';
 /** What selects a page: a position, a page number or the service's own cursor, sent back verbatim. */
 export type Cursor = string | number | RawNumber;
 
+export type PagedStyle = Exclude<Paging, { style: 'lookup' }>;
+
 export interface PageRequest {
   service: ReportService;
   action: string;
-  paging: Paging;
+  paging: PagedStyle;
   pageSize: number;
   firstPage: number;
   /** The action's own fields, without those of paging. */
@@ -41,9 +43,7 @@ export interface Page {
   /** The cursor of the next page; `null` if the end of the read is proven. */
   next: Cursor | null;
   hash: string;
-  /**
-   * Whether the page of a cursor-style report has no `cursor` at all, so that it shows neither a next page nor an end.
-   */
+  /** Whether the page of a cursor-style report has no `cursor` at all: it shows neither a next page nor an end. */
   lacksCursor: boolean;
   /**
    * Short hash that identifies a page within its read: the hash of its cursor, or the hash of its records for a
@@ -67,11 +67,8 @@ export function isCursor(value: Json | undefined): value is Cursor {
 
 export function storedCursor(stored: Json): Cursor | null {
   if (stored === null || isCursor(stored)) return stored;
-  throw new BrandReportsError(
-    'bug',
-    'bad_cursor',
-    `a stored cursor is text or a number, not ${stringifyJson(stored)}`,
-  );
+  const message = `a stored cursor is text or a number, not ${stringifyJson(stored)}`;
+  throw new BrandReportsError('bug', 'bad_cursor', message);
 }
 
 /** The hash as text. Processors have instructions for SHA-256, so for a page it is faster than any hash of our own. */
@@ -108,18 +105,17 @@ interface Style {
   fields(cursor: Cursor | null): JsonObject;
   /** The cursor of the next page; `null` at the style's terminal sign. @throws BrandReportsError `contract` */
   next(page: ReceivedPage): Cursor | null;
-  lacksCursor(page: ReceivedPage): boolean;
+  /** Missing: its pages have no cursor to lack. */
+  lacksCursor?(page: ReceivedPage): boolean;
   seen(cursor: Cursor | null, recordsHash: string): string;
 }
 
-/** @throws BrandReportsError `bug` for a report without pages */
 export function styleOf({ service, action, paging, pageSize, firstPage }: PageRequest): Style {
   switch (paging.style) {
     case 'position':
       return {
         fields: (cursor) => ({ first: cursor ?? 0, [paging.pageSize.field]: pageSize }),
         next: ({ data }) => nextPosition(action, data.pageInfo),
-        lacksCursor: () => false,
         seen: (cursor, recordsHash) => shortHash(cursor ?? recordsHash),
       };
     case 'numbered': {
@@ -132,7 +128,6 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
         }),
         // I8: a short page is not the end; only an empty page is.
         next: ({ count, cursor }) => (count === 0 ? null : Number(cursor ?? firstPage) + 1),
-        lacksCursor: () => false,
         seen: (_cursor, recordsHash) => shortHash(recordsHash),
       };
     }
@@ -143,8 +138,6 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
         lacksCursor: ({ envelope, data }) => cursorOf(envelope, data) === undefined,
         seen: (cursor, recordsHash) => shortHash(cursor ?? recordsHash),
       };
-    case 'lookup':
-      throw new BrandReportsError('bug', 'not_paged', `${action} has no pages`);
   }
 }
 
@@ -160,20 +153,15 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
   if (!hasNextPage) return null;
   if (!isCursor(endCursor) || endCursor === '') {
     const found = endCursor === '' ? 'empty' : describeKind(endCursor);
-    throw contractError(
-      action,
-      'page_info',
-      `hasNextPage is true, so endCursor needs a position; it is ${found}`,
-    );
+    const message = `hasNextPage is true, so endCursor needs a position; it is ${found}`;
+    throw contractError(action, 'page_info', message);
   }
   const isInteger = typeof endCursor === 'string' && isCanonicalInteger(endCursor);
   const integer = isInteger ? parseJson(endCursor) : endCursor;
   return isCursor(integer) ? integer : endCursor;
 }
 
-/**
- * I8: null, a missing cursor and an empty cursor all mean the end. Any other value that is not a cursor is an error.
- */
+/** I8: null, a missing and an empty cursor all mean the end. Any other value that is not a cursor is an error. */
 function nextCursor(
   service: ReportService,
   action: string,
@@ -188,11 +176,8 @@ function nextCursor(
   const cursor = cursorOf(envelope, data);
   if (cursor === undefined || cursor === null || cursor === '') return null;
   if (isCursor(cursor)) return cursor;
-  throw contractError(
-    action,
-    'bad_cursor',
-    `"cursor" is ${describeKind(cursor)}; text, a number or null is expected`,
-  );
+  const message = `"cursor" is ${describeKind(cursor)}; text, a number or null is expected`;
+  throw contractError(action, 'bad_cursor', message);
 }
 
 function cursorOf(envelope: JsonObject, data: JsonObject): Json | undefined {

@@ -68,17 +68,17 @@ function endless({ action, pageSize }: PageRequest): BrandReportsError {
   return contractError(action, 'endless', message);
 }
 
-/** The first page alone. @throws BrandReportsError of the service */
-export function firstPage(request: PageRequest): Promise<Page> {
-  return fetchPage(request, null);
-}
-
 /** Whether an earlier page has the same records and next cursor. @throws BrandReportsError of the service */
 export function samePage(request: PageRequest, read: ReadPage): Promise<boolean> {
   return isUnchanged(read, (cursor) => fetchPage(request, cursor));
 }
 
-async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: AbortSignal): Promise<Page> {
+/** One page alone. @throws BrandReportsError of the service */
+export async function fetchPage(
+  request: PageRequest,
+  cursor: Cursor | null,
+  signal?: AbortSignal,
+): Promise<Page> {
   const { service, action } = request;
   const style = styleOf(request);
   const response = await service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
@@ -91,7 +91,7 @@ async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: A
     records,
     next,
     hash,
-    lacksCursor: style.lacksCursor(received),
+    lacksCursor: style.lacksCursor?.(received) ?? false,
     seen: style.seen(cursor, hash),
   };
 }
@@ -104,31 +104,23 @@ async function fetchPage(request: PageRequest, cursor: Cursor | null, signal?: A
 // but never after a page that may be full.
 
 type RequestPage = (cursor: Cursor | null) => Promise<Page>;
-type ConfirmPage = (page: Page) => Promise<Page>;
-
-/**
- * @returns a function that throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again
- */
-function confirmPages(
+type Confirm = (
   request: PageRequest,
   resume: Resume | undefined,
   requestPage: RequestPage,
   shown: ShownHabits,
-): ConfirmPage {
-  const confirmStyle = request.paging.style === 'numbered' ? confirmNumbered : confirmCursors;
-  return confirmStyle(request, resume, requestPage, shown);
-}
+) => (page: Page) => Promise<Page>;
+
+/** Its result throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again. */
+const confirmPages: Confirm = (request, ...others) =>
+  request.paging.style === 'numbered'
+    ? confirmNumbered(request, ...others)
+    : confirmCursors(request, ...others);
 
 /** An empty page after a page that may be full ends the read only if a second response is empty too. */
-function confirmNumbered(
-  request: PageRequest,
-  resume: Resume | undefined,
-  requestPage: RequestPage,
-  shown: ShownHabits,
-): ConfirmPage {
-  const { pageSize, paging } = request;
+const confirmNumbered: Confirm = ({ pageSize, paging }, resume, requestPage, shown) => {
   // A service hardly limits pages to less than the smallest size that can be requested.
-  const leastSize = paging.style === 'numbered' ? paging.pageSize.min : pageSize;
+  const leastSize = paging.pageSize.min;
   // The length of the page before a resumed read is unknown: the page may have been full.
   let before = resume ? Number.POSITIVE_INFINITY : 0;
   let count = 0;
@@ -140,14 +132,9 @@ function confirmNumbered(
     count += 1;
     return page;
   };
-}
+};
 
-function confirmCursors(
-  request: PageRequest,
-  resume: Resume | undefined,
-  requestPage: RequestPage,
-  shown: ShownHabits,
-): ConfirmPage {
+const confirmCursors: Confirm = (request, resume, requestPage, shown) => {
   const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
@@ -162,7 +149,7 @@ function confirmCursors(
     before = { cursor: page.cursor, hash: page.hash, next: page.next };
     return page;
   };
-}
+};
 
 /**
  * Recognises the first page of a read if the list begins again: either unchanged, or with at least two of three sampled
@@ -209,9 +196,6 @@ async function isUnchanged(before: ReadPage, requestPage: RequestPage): Promise<
 
 function cursorDied(action: string, isEnd: boolean) {
   const found = isEnd ? 'an empty last page' : 'the first page again';
-  return contractError(
-    action,
-    'cursor_died',
-    `a cursor of the service led to ${found}, and the page before it has changed or names another cursor when it is requested again. So the cursor has expired, and the pages have to be read again from the first page`,
-  );
+  const message = `a cursor of the service led to ${found}, and the page before it has changed or names another cursor when it is requested again. So the cursor has expired, and the pages have to be read again from the first page`;
+  return contractError(action, 'cursor_died', message);
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openBucket } from '../../../shared/adapters/aws/lake-store.ts';
+import { openBucket } from '../../../shared/adapters/aws/s3-lake.ts';
 import { openLake } from '../../../shared/adapters/open-lake.ts';
 import type { ObjectStore } from '../../../shared/ports.ts';
 import { startS3Server } from '../../fakes/s3-server.ts';

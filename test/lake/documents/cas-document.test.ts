@@ -607,7 +607,7 @@ describe('the message about damage', () => {
     expect(error).toMatchObject({
       ...{ kind: 'config', code: 'damaged_document', cause },
       message: `${KEY} cannot be used: it is old. ${nextStep}`,
-      context: { key: KEY, problem: 'it is old' },
+      context: { problem: 'it is old' },
     });
   });
 

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { BrandReportsError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
-import type { Paging } from '../../../shared/reports/definition.ts';
-import type { Page, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
+import type { Page, PagedStyle, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
 import { pages } from '../../../shared/service/paging/pages.ts';
 import {
   type ForgetfulInterpretation,
@@ -19,7 +18,7 @@ import { runs } from '../../fixtures/property-runs.ts';
 
 const SIZE = 20;
 const pageSize = { min: SIZE, max: 200, default: SIZE };
-const styles: Record<'cursor' | 'position' | 'numbered', Paging> = {
+const styles: Record<'cursor' | 'position' | 'numbered', PagedStyle> = {
   cursor: { style: 'cursor', pageSize: { field: 'limit', ...pageSize } },
   position: { style: 'position', pageSize: { field: 'page_size', ...pageSize } },
   numbered: { style: 'numbered', pageSize: { field: 'page_size', ...pageSize }, fixedFields: {} },

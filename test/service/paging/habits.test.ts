@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
-import type { Paging } from '../../../shared/reports/definition.ts';
+import type { PagedStyle } from '../../../shared/service/paging/page.ts';
 import { type PagingHabits, ShownHabits } from '../../../shared/service/paging/habits.ts';
 import { pages } from '../../../shared/service/paging/pages.ts';
 import { cursorService, numberedService } from '../../fakes/paged-service.ts';
 
 const pageSize = { min: 20, max: 200, default: 100 };
-const styles: Record<'cursor' | 'numbered', Paging> = {
+const styles: Record<'cursor' | 'numbered', PagedStyle> = {
   cursor: { style: 'cursor', pageSize: { field: 'limit', ...pageSize } },
   numbered: { style: 'numbered', pageSize: { field: 'page_size', ...pageSize }, fixedFields: {} },
 };

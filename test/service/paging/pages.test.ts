@@ -3,9 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
-import type { PageSize, Paging } from '../../../shared/reports/definition.ts';
-import type { Page, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
-import { firstPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
+import type { PageSize } from '../../../shared/reports/definition.ts';
+import type { Page, PagedStyle, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
+import { fetchPage, pages, samePage } from '../../../shared/service/paging/pages.ts';
 import {
   answersInTurn,
   cursorService,
@@ -16,15 +16,15 @@ import {
 
 const PAGE_SIZE: PageSize = { field: 'page_size', min: 20, max: 100, default: 100 };
 const LIMIT: PageSize = { field: 'limit', min: 1, max: 200, default: 200 };
-const position: Paging = { style: 'position', pageSize: PAGE_SIZE };
-const numbered: Paging = {
+const position: PagedStyle = { style: 'position', pageSize: PAGE_SIZE };
+const numbered: PagedStyle = {
   style: 'numbered',
   pageSize: PAGE_SIZE,
   fixedFields: { sort_col: 'transid', sort_dir: 'asc' },
 };
-const byCursor: Paging = { style: 'cursor', pageSize: LIMIT, countField: 'count' };
+const byCursor: PagedStyle = { style: 'cursor', pageSize: LIMIT, countField: 'count' };
 
-function requestOf(service: ReportService, paging: Paging, more: Partial<PageRequest> = {}): PageRequest {
+function requestOf(service: ReportService, paging: PagedStyle, more: Partial<PageRequest> = {}): PageRequest {
   return {
     service,
     action: 'report/any',
@@ -185,7 +185,7 @@ const group = (name: string): JsonObject => ({ list: [{ id: `${name}1` }, { id: 
 
 /** One of each kind; end-of-pass.test.ts has all cases. */
 describe('a full read whose end is not proven fails', () => {
-  it.each<[string, Paging, JsonObject[], string]>([
+  it.each<[string, PagedStyle, JsonObject[], string]>([
     ['no list', position, [{ pageInfo: { hasNextPage: false } }], 'missing_list'],
     ['no list but two others', numbered, [{ orders: [], refunds: [] }], 'missing_list'],
     ['an object for a list', numbered, [{ list: { id: '1' } }], 'missing_list'],
@@ -228,7 +228,7 @@ describe('a full read whose end is not proven fails', () => {
 
   it('I8: with the keys of a response without a list in its message', async () => {
     const { service } = answersInTurn({ orders: [], refunds: [], total: 0 });
-    await expect(firstPage(requestOf(service, numbered))).rejects.toThrow(/orders, refunds, total/);
+    await expect(fetchPage(requestOf(service, numbered), null)).rejects.toThrow(/orders, refunds, total/);
   });
 
   it('I8: after it has returned the pages before the malformed page', async () => {
@@ -263,7 +263,7 @@ describe('one page alone', () => {
 
   it('is unchanged only as long as it names the same next page', async () => {
     const { service } = answersInTurn({ ...group('x'), cursor: 'b' });
-    const page = await firstPage(requestOf(service, byCursor));
+    const page = await fetchPage(requestOf(service, byCursor), null);
     expect(await samePage(requestOf(service, byCursor), page)).toBe(true);
     expect(await samePage(requestOf(service, byCursor), { ...page, next: 'a' })).toBe(false);
     expect(await samePage(requestOf(service, byCursor), { ...page, next: null })).toBe(false);

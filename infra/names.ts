@@ -1,5 +1,6 @@
-import { Stack, Token } from 'aws-cdk-lib';
+import { type CfnOutputProps, Aws, CfnCondition, CfnOutput, Fn, Stack, Token } from 'aws-cdk-lib';
 import type { Construct, IConstruct } from 'constructs';
+import { CONSOLE, OTHER_CONSOLES, consoleUrl, objectPage } from '../shared/adapters/aws/console-url.ts';
 import { configError } from '../shared/errors.ts';
 
 const CONTEXT = 'brand-reports:instance';
@@ -37,4 +38,40 @@ function givenName(scope: IConstruct): string | undefined {
 /** Ids of outputs contain no "-", and databases no capitals. */
 function comparable(name: string): string {
   return name.replaceAll('-', '').toLowerCase();
+}
+
+/** Adds a stack output under the name that the docs use; an instance with its own name puts that name before it. */
+export function output(
+  scope: Construct,
+  name: string,
+  props: Required<Pick<CfnOutputProps, 'value' | 'description'>>,
+): void {
+  const instance = instanceName(scope);
+  const prefix = instance === Stack.of(scope).stackName ? '' : instance.replaceAll('-', '');
+  new CfnOutput(scope, `Output${name}`, props).overrideLogicalId(`${prefix}${name}`);
+}
+
+/** A page of the AWS console, in the region of the stack. @param page the part of the address that follows `#` */
+export function consoleLink(scope: Construct, service: string, page: string): string {
+  return consoleUrl(Stack.of(scope).region, service, page, siteOf(scope));
+}
+
+export function objectLink(scope: Construct, bucket: string, key: string): string {
+  return objectPage(Stack.of(scope).region, bucket, key, siteOf(scope));
+}
+
+/**
+ * The site of the console. If the region is unknown, CloudFormation fills in the domain of the partition at the
+ * deployment.
+ */
+function siteOf(scope: Construct): string | undefined {
+  const stack = Stack.of(scope);
+  if (!Token.isUnresolved(stack.region)) return undefined;
+  return OTHER_CONSOLES.reduce((otherwise, { partition, domain }) => {
+    const id = `In-${partition}`;
+    const found = stack.node.tryFindChild(id);
+    const expression = Fn.conditionEquals(Aws.PARTITION, partition);
+    const condition = found instanceof CfnCondition ? found : new CfnCondition(stack, id, { expression });
+    return Fn.conditionIf(condition.logicalId, domain, otherwise).toString();
+  }, CONSOLE);
 }

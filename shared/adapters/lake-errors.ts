@@ -1,6 +1,11 @@
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError, configError } from '../errors.ts';
 
 /** The error for an object that a document names but that no longer exists. A later run reads the document again. */
 export function objectNotFound(where: string): BrandReportsError {
   return new BrandReportsError('transient', 'object_missing', `${where} is gone. Run again.`);
+}
+
+/** @param why the beginning of the message */
+export function badLake(why: string): BrandReportsError {
+  return configError('bad_lake', `${why}. Name a folder, or s3://bucket/prefix with or without a database.`);
 }
