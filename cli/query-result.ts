@@ -135,10 +135,26 @@ function layoutOf({ names, types }: QueryResult, rows: readonly Json[][]) {
   return { head, line: (row: readonly Json[]) => line(cellsOf(row)) };
 }
 
-const NUMERIC = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|DECIMAL\([\d, ]+\)|FLOAT|DOUBLE)$/;
+const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
+  DuckDBTypeId.TINYINT,
+  DuckDBTypeId.SMALLINT,
+  DuckDBTypeId.INTEGER,
+  DuckDBTypeId.BIGINT,
+  DuckDBTypeId.HUGEINT,
+  DuckDBTypeId.UTINYINT,
+  DuckDBTypeId.USMALLINT,
+  DuckDBTypeId.UINTEGER,
+  DuckDBTypeId.UBIGINT,
+  DuckDBTypeId.UHUGEINT,
+  DuckDBTypeId.BIGNUM,
+  DuckDBTypeId.DECIMAL,
+]);
 
 export function isNumeric(type: DuckDBType | undefined): boolean {
-  return type !== undefined && NUMERIC.test(String(type));
+  return (
+    type !== undefined &&
+    (NUMERIC.has(type.typeId) || [DuckDBTypeId.FLOAT, DuckDBTypeId.DOUBLE].includes(type.typeId))
+  );
 }
 
 /** @param scale the decimal places that the column shows at least; missing: the value unchanged */

@@ -6,7 +6,6 @@ import {
   rebuildDays,
 } from '../../shared/operations/rebuild-days.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { rangesText } from '../../shared/status/problems.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
@@ -89,18 +88,27 @@ function rebuildText({ status, reports }: RebuildOutcome): string {
   ].join('\n');
 }
 
+const MAX_NAMED_DAYS = 10;
+
 function problems({ brand, report, days, error }: RebuiltReport): string[] {
-  const failed = days.filter(({ message }) => message !== undefined);
-  const ofDays = [...Map.groupBy(failed, ({ reason }) => reason)].map(([reason, own]) => ({
-    what: `${brand} ${report} ${rangesText(own)} (${reason})`,
-    message: `${own[0]?.message}`,
-  }));
-  const all = [...ofDays, ...(error ? [{ what: `${brand} ${report}`, message: error.message }] : [])];
-  return all.flatMap(({ what, message }) => [
+  const reasons = Map.groupBy(
+    days.filter(({ message }) => message !== undefined),
+    ({ reason }) => reason,
+  );
+  const ofDays = [...reasons.values()].flatMap(([first, ...others]) => [
     '',
-    styleText('red', what),
-    oneLine(withRunnableCommands(message)),
+    `${styleText('red', `${brand} ${report} ${first?.dt}`)} (${first?.reason})`,
+    oneLine(withRunnableCommands(`${first?.message}`)),
+    ...(others.length > 0 ? [`The same applies to ${named(others.map(({ dt }) => dt))}.`] : []),
   ]);
+  return error
+    ? [...ofDays, '', styleText('red', `${brand} ${report}`), oneLine(withRunnableCommands(error.message))]
+    : ofDays;
+}
+
+function named(days: readonly string[]): string {
+  const more = days.length - MAX_NAMED_DAYS;
+  return [...days.slice(0, MAX_NAMED_DAYS), ...(more > 0 ? [`${more} more days (--json)`] : [])].join(', ');
 }
 
 function nextStep(reports: readonly RebuiltReport[]): string | undefined {
