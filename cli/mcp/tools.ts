@@ -28,7 +28,6 @@ import { withRunnableCommands } from '../printed-command.ts';
 import { type QueryResult, cell, query } from '../query-result.ts';
 import { identifier } from '../sql-files.ts';
 import { type SqlLake, createSqlConnection, viewsOfLake } from '../sql-tables.ts';
-import { closesUpTo } from '../sql-past.ts';
 import { oneLine } from '../terminal-text.ts';
 import { daysRead } from './days-read.ts';
 import { lakeDays, notesOf } from './lake-days.ts';
@@ -62,10 +61,6 @@ export async function answerTo(call: unknown, open: () => Promise<SqlLake>): Pro
     if (!(thrown instanceof BrandReportsError) && thrown instanceof Error) note(framesOf(thrown));
     return answer(withRunnableCommands(asBrandReportsError(thrown).message).split('\n'), true);
   }
-}
-
-async function listViews({ nowMs }: SqlLake): Promise<string[]> {
-  return [...notesOf([], [], nowMs), ...relationsText().split('\n')];
 }
 
 async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<string[]> {
@@ -113,11 +108,6 @@ function closedText(close: Close): string {
   return `${state}: ${brand} ${month}, as closed ${closedAt}.`;
 }
 
-async function closesOf({ store }: SqlLake, month: string): Promise<Close[]> {
-  const all = await readCloses(store, undefined, () => {});
-  return closesUpTo(all, month).filter((close) => close.month === month);
-}
-
 async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Promise<string[]> {
   const ledgers: ReportLedgers[] = [];
   const unreadable: string[] = [];
@@ -145,7 +135,8 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
       ? `the first ${count}; more are left out: select fewer rows, or aggregate in SQL`
       : count;
     // Current findings do not concern an answer as of a close.
-    const closes = close === undefined ? [] : await closesOf(lake, close);
+    const all = close === undefined ? [] : await readCloses(lake.store, undefined, () => {});
+    const closes = all.filter(({ month }) => month === close);
     const isPast = close !== undefined && unreadable.length === 0;
     const notes = isPast ? [] : notesOf(close === undefined ? days : [], unreadable, lake.nowMs);
     return [...notes, ...closes.map(closedText), ...gaps, `ROWS: ${shown}`, ...lines];
@@ -184,7 +175,13 @@ function tool<Schema extends z.ZodType>(
 const PAST = 'With `close`, a closed month (YYYY-MM), tables are as they were when it was closed.';
 
 export const TOOLS = new Map([
-  ['views', tool('Lists tables, and views with columns.', z.object({}), listViews)],
+  [
+    'views',
+    tool('Lists tables, and views with columns.', z.object({}), async ({ nowMs }) => [
+      ...notesOf([], [], nowMs),
+      ...relationsText().split('\n'),
+    ]),
+  ],
   ['columns', tool('Lists the columns of a table or view.', NAME, listColumns)],
   ['sql', tool(`Runs one SELECT of DuckDB. ${PAST}`, SQL, runSql)],
   ['closes', tool('Lists closed months of brands.', z.object({}), listCloses)],
