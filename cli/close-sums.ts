@@ -65,11 +65,11 @@ interface ComparedDay {
   report: MoneyTable;
   day: string;
   source: MoneyTable | undefined;
-  isSwitched: boolean;
-  isOpening: boolean;
-  isAnew: boolean;
+  isSwitched?: boolean;
+  isOpening?: boolean;
+  isAnew?: boolean;
   thenPlace: number | undefined;
-  nowPlace: number | undefined;
+  nowPlace?: number | undefined;
 }
 
 export function comparedDays({ month, before, at, openDays, anew }: Comparison): ComparedDay[] {
@@ -111,10 +111,10 @@ export async function fillComparedDays(
 ): Promise<void> {
   await connection.run(`CREATE OR REPLACE TABLE compared_days (brand varchar, report varchar, dt varchar, source varchar,
     is_switched boolean, is_opening boolean, is_anew boolean, then_place bigint, now_place bigint)`);
-  const rows = days.map((each) => {
-    const { report, day, source, isSwitched, isOpening, isAnew, thenPlace, nowPlace } = each;
-    const texts = [brand, report, day, source].map(literal);
-    return `(${[...texts, isSwitched, isOpening, isAnew, thenPlace ?? 'NULL', nowPlace ?? 'NULL'].join(', ')})`;
+  const rows = days.map(({ report, day, source, thenPlace, nowPlace, ...flags }) => {
+    const { isSwitched = false, isOpening = false, isAnew = false } = flags;
+    const values = [brand, report, day, source, isSwitched, isOpening, isAnew, thenPlace, nowPlace];
+    return `(${values.map(literal).join(', ')})`;
   });
   if (rows.length > 0) await connection.run(`INSERT INTO compared_days VALUES ${rows.join(', ')}`);
 }
@@ -134,11 +134,7 @@ export function closeSums(store: ObjectStore): CloseSums {
     async totalsOf(draft) {
       const { brand } = draft.close;
       const connection = await openHistories(store, draft.settings ? { [brand]: draft.settings } : {});
-      try {
-        return await totalsAt(connection, comparisonOf(draft, []));
-      } finally {
-        connection.closeSync();
-      }
+      return totalsAt(connection, comparisonOf(draft, [])).finally(() => connection.closeSync());
     },
   };
 }
@@ -231,13 +227,9 @@ FROM (
 }
 
 function sumOf(row: Record<string, Json>): Sum {
-  return {
-    publisher_id: textOrNull(row.publisher_id),
-    publisher_name: textOrNull(row.publisher_name),
-    currency: textOrNull(row.currency),
-    counted: textOrNull(row.counted) ?? '0',
-    unknown: Number(row.unknown),
-  };
+  const of = (name: string) => textOrNull(row[name]);
+  const who = { publisher_id: of('publisher_id'), publisher_name: of('publisher_name') };
+  return { ...who, currency: of('currency'), counted: of('counted') ?? '0', unknown: Number(row.unknown) };
 }
 
 function textOrNull(value: unknown): string | null {
@@ -251,11 +243,7 @@ export function erasedSums(store: ObjectStore, reports: ReportRegistry): ErasedS
     const settings =
       hash === undefined ? {} : { [brand]: await readSettingsVersion(store, brand, hash, reports) };
     const connection = await openHistories(store, settings);
-    try {
-      return await erasedTotalsOf(connection, closes, days);
-    } finally {
-      connection.closeSync();
-    }
+    return erasedTotalsOf(connection, closes, days).finally(() => connection.closeSync());
   };
 }
 
@@ -266,11 +254,10 @@ export async function erasedTotalsOf(
   days: readonly Required<ClosedDay>[],
 ): Promise<ReadonlyMap<string, ErasedTotals>> {
   const { sources } = closedDays(closes);
-  const flags = { isSwitched: false, isOpening: false, isAnew: false, nowPlace: undefined };
   const counted = days.flatMap(({ report: name, day, place }): ComparedDay[] => {
     const source = sources[monthOf(day)];
     const isSource = MONEY_REPORTS.some((each) => each.name === name && each.table === source);
-    return source && isSource ? [{ ...flags, report: source, day, source, thenPlace: place }] : [];
+    return source && isSource ? [{ report: source, day, source, thenPlace: place }] : [];
   });
   const [close] = closes;
   if (!close || counted.length === 0) return new Map();

@@ -121,7 +121,7 @@ export async function readStatements(
   const shown: Record<string, LakeBrandSettings> = {};
   for (const draft of drafts) {
     const { brand } = draft.close;
-    const { settings: ofClose } = closeOf(draft) ?? {};
+    const ofClose = closeOf(draft)?.settings;
     const kept = ofClose && (await readSettingsVersion(lake.store, brand, ofClose, allReports));
     const used = kept ?? inUse.settings?.brands[brand];
     if (used) shown[brand] = used;
@@ -142,7 +142,10 @@ export async function readStatements(
   }
   const totals = await factsOf(connection, TOTALS_SQL);
   if (heads.length === 0 || (publisher !== undefined && totals.length === 0))
-    throw nothingOf(lake.store.url, month, publisher);
+    throw configError(
+      'nothing_to_state',
+      `${lake.store.url} has no order and no transaction of ${month}${publisher === undefined ? '' : ` of the publisher "${publisher}"`}. The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`,
+    );
   const statements = heads.map((head) => {
     const own = Map.groupBy(
       totals.filter(({ brand }) => brand === head.brand),
@@ -176,10 +179,10 @@ function refuseWithoutOwnClose(draft: MonthDraft): void {
   const { brand, month } = draft.close;
   const later = draft.closes.find((each) => each.month > month);
   if (closeOf(draft) || !later) return;
-  const isOpening = draft.closes[0] === later;
-  const where = isOpening
-    ? `was over before the first closed month, ${later.month}, and counts as paid`
-    : `has no close of its own: its records are in the statement of ${later.month}`;
+  const where =
+    draft.closes[0] === later
+      ? `was over before the first closed month, ${later.month}, and counts as paid`
+      : `has no close of its own: its records are in the statement of ${later.month}`;
   throw configError(
     'nothing_to_state',
     `${month} of ${brand} ${where}. Show that statement: ${printedCommand('statement', ['--month', later.month], { brand })}`,
@@ -278,15 +281,6 @@ function reasonOf(comparison: Comparison): string {
   return last?.settings === at.settings && at.settings !== undefined
     ? 'by a change of columns'
     : 'by a change of settings';
-}
-
-function nothingOf(lake: string, month: string, publisher: string | undefined) {
-  const whose = publisher === undefined ? '' : ` of the publisher "${publisher}"`;
-  const next = `The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`;
-  return configError(
-    'nothing_to_state',
-    `${lake} has no order and no transaction of ${month}${whose}. ${next}`,
-  );
 }
 
 function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {

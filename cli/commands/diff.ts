@@ -61,7 +61,15 @@ The same as SQL: the views "changes" (each record) and "restatements" (each day)
       const report = reportNamed(name);
       const found = await changedDays(store, report, of, json ? MAX_JSON_RECORDS : MAX_SHOWN_RECORDS);
       const days = found.filter((each) => brand === undefined || each.brand === brand);
-      if (days.length === 0) throw nothingOf(store, report, of, brand, found);
+      if (days.length === 0) {
+        const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
+        const others =
+          found.length > 0 ? ` It has the day of: ${found.map((each) => each.brand).join(', ')}.` : '';
+        throw configError(
+          'day_not_committed',
+          `${store.url} has nothing of ${report.name} ${of}${whose}.${others} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
+        );
+      }
       if (json) printJson({ days });
       else print(days.map((each) => dayText(each, report)).join('\n\n'));
     });
@@ -115,25 +123,14 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
     const sums = await rowsOf(placedSumsSql(placed, places, names));
     if (history !== undefined)
       sums.push(...(await rowsOf(placedSumsSql(history, places, ['amount', 'commission'], 'currency'))));
-    const [days, changes, records] = [
-      await rowsOf(daysSql),
-      await rowsOf(changesSql),
-      await rowsOf(recordsSql),
-    ];
-    return days.map(({ brand, rows: stored, closed, anew }) => {
+    const [changes, records] = [await rowsOf(changesSql), await rowsOf(recordsSql)];
+    return (await rowsOf(daysSql)).map(({ brand, rows: stored, closed, anew }) => {
       const isOwn = (fact: Fact) => fact.brand === brand;
       const sumsAt = (place: number) => sums.filter((fact) => isOwn(fact) && Number(fact.reached) === place);
       const recordsOf = ({ place }: Fact) => records.filter((each) => isOwn(each) && each.place === place);
       const own = changes.filter(isOwn).map((fact) => changeOf(fact, sumsAt, recordsOf(fact)));
-      return {
-        brand: shown(brand),
-        report: name,
-        day: of,
-        rows: Number(stored),
-        closed,
-        ...(anew !== null && { anew }),
-        changes: own,
-      };
+      const head = { brand: shown(brand), report: name, day: of, rows: Number(stored), closed };
+      return { ...head, ...(anew !== null && { anew }), changes: own };
     });
   } finally {
     connection.closeSync();
@@ -203,21 +200,6 @@ function recordOf({ what = null, key = null, columns, before, after, copies }: F
   return { what, key, columns: columns.split(', ').map(valuesOf) };
 }
 
-function nothingOf(
-  { url }: ObjectStore,
-  report: ReportDefinition,
-  of: string,
-  brand: string | undefined,
-  others: readonly ChangedDay[],
-) {
-  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
-  const hint = others.length > 0 ? ` It has the day of: ${others.map((each) => each.brand).join(', ')}.` : '';
-  return configError(
-    'day_not_committed',
-    `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
-  );
-}
-
 function dayText(
   { brand, day: of, rows, closed, changes, anew }: ChangedDay,
   report: ReportDefinition,
@@ -249,7 +231,7 @@ function changeText(change: Change): string {
 }
 
 function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
-  const names = [...new Set([...Object.keys(sumsBefore), ...Object.keys(sumsAfter)])];
+  const names = Object.keys({ ...sumsBefore, ...sumsAfter });
   // The sum of a column may add several currencies.
   return names
     .filter((name) => !names.some((other) => other.startsWith(`${name} `)))

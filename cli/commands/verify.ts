@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../../shared/column-types.ts';
-import { type MonthSpan, isDay, isInSpan, monthOf } from '../../shared/days.ts';
+import { isDay, isInSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, configError } from '../../shared/errors.ts';
 import { beforeShape } from '../../shared/history/index.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
@@ -80,6 +80,11 @@ export function addVerify(program: CliCommand): void {
     .action(async (names: string[], { restore = false, ...flags }: RunFlags & { restore?: boolean }) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
+      const { from, to } = flags;
+      const span = {
+        ...(from !== undefined && { from: monthOf(from) }),
+        ...(to !== undefined && { to: monthOf(to) }),
+      };
       // Without a restore, the catalog is not needed.
       const access = await lakeAccess(restore ? flags : { lake: flags.lake });
       const found = await restoreDocuments({
@@ -87,15 +92,20 @@ export function addVerify(program: CliCommand): void {
         isWanted: ({ report, brand, month }) =>
           (!report || wanted.length === 0 || wanted.includes(report.table)) &&
           (brand === undefined || brand === (flags.brand ?? brand)) &&
-          (month === undefined || isInSpan(month, spanOf(flags))),
+          (month === undefined || isInSpan(month, span)),
       });
       const documents = found.map(withAdvice);
       if (documents.some(({ outcome }) => outcome === 'restored'))
         await rewriteDatabase(access.lake, undefined);
       const unusable = new Set(documents.flatMap(({ advice, key }) => (advice === undefined ? [] : [key])));
       const ledgers = restore ? createLakeDocuments({ ...access, store: access.lake.store }) : undefined;
-      const tables = await verifyTables(access.lake.store, wanted, flags, { unusable, ledgers });
-      if (tables.length + documents.length === 0) throw nothingToVerify(access.lake.store);
+      const lake = await readLedgers(access.lake.store, reports, span);
+      const tables = await verifyTables(access.lake.store, lake, wanted, flags, { unusable, ledgers });
+      if (tables.length + documents.length === 0)
+        throw configError(
+          'nothing_to_verify',
+          `There is nothing to verify: ${access.lake.store.url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
+        );
       const failed = unusable.size > 0 || tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';
       if (flags.json) printJson({ status, ...(documents.length > 0 && { documents }), tables });
@@ -122,24 +132,9 @@ function dayCommand(
   return printedCommand(name, [report.name, '--brand', brand, '--from', day, '--to', day]);
 }
 
-/** Rebuilds the day from its raw records or, if they are no longer kept, reads it from the service. */
-function healing(day: CommittedDay): string {
-  return `${dayCommand('rebuild', day)} || ${dayCommand('sync', day)}`;
-}
-
-function nothingToVerify({ url }: ObjectStore) {
-  return configError(
-    'nothing_to_verify',
-    `There is nothing to verify: ${url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
-  );
-}
-
-function spanOf({ from, to }: RunFlags): MonthSpan {
-  return { ...(from !== undefined && { from: monthOf(from) }), ...(to !== undefined && { to: monthOf(to) }) };
-}
-
 async function verifyTables(
   store: ObjectStore,
+  lake: readonly ReportLedgers[],
   wanted: readonly string[],
   flags: RunFlags,
   restored: Restored,
@@ -147,11 +142,10 @@ async function verifyTables(
   const { from = '', to = '9' } = flags;
   const isWanted = (day: string) => day >= from && day <= to;
   const isOfBrand = ({ brand }: { brand: string }) => brand === (flags.brand ?? brand);
-  const lake = (await readLedgers(store, reports, spanOf(flags))).filter(isOfBrand);
   const verified: VerifiedTable[] = [];
   for (const report of Object.values(reports)) {
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
-    const ledgers = lake.filter((each) => each.report === report);
+    const ledgers = lake.filter((each) => each.report === report && isOfBrand(each));
     const ofBrands: VerifiedTable[] = [];
     for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted, restored));
     const isInScope = (damage: LinkDamage) =>
@@ -202,10 +196,6 @@ async function verifyBrand(
   return { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
 }
 
-function objectsOf(committed: Committed | undefined) {
-  return [committed?.snapshot, committed?.history?.object?.snapshot];
-}
-
 /** Damage to the links of a local lake, which other tools read. */
 async function damagedLinks(
   store: ObjectStore,
@@ -216,6 +206,10 @@ async function damagedLinks(
   const { localFolder } = store;
   if (localFolder === undefined) return [];
   const days = committedDays(ledgers);
+  const objectsOf = (committed: Committed | undefined) => [
+    committed?.snapshot,
+    committed?.history?.object?.snapshot,
+  ];
   const found: LinkDamage[] = [];
   const damages = dayTables(report).flatMap((of) =>
     linkDamages(localFolder, of, days)
@@ -282,14 +276,17 @@ async function verifyDay(store: ObjectStore, current: CommittedDay): Promise<Mis
     const latest = (await entryNow(store, report, brand, day))?.committed;
     if (latest && latest.snapshot !== committed.snapshot)
       return verifyDay(store, { ...current, committed: latest });
-    // The link keeps the rows of a file that was deleted or replaced.
+    // The link keeps the rows of a file that was deleted or replaced. Without it, the day is rebuilt from its raw records or,
+    // if they are no longer kept, read again.
     const link = linkAt(file.table, dayPartition(brand, day), file.snapshot);
     const isLinked = localFolder !== undefined && !(await problemOf(store, file, link));
     return {
       dt: day,
       snapshot: committed.snapshot,
       message: `${file.what} ${problem}`,
-      advice: isLinked ? linking(join(localFolder, link), join(localFolder, file.key)) : healing(current),
+      advice: isLinked
+        ? linking(join(localFolder, link), join(localFolder, file.key))
+        : `${dayCommand('rebuild', current)} || ${dayCommand('sync', current)}`,
     };
   }
   return undefined;

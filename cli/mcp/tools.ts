@@ -19,7 +19,6 @@ import { type Close, lackingDays, readCloses } from '../../shared/lake/documents
 import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { beforeTable } from '../../shared/lake/paths.ts';
-import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { relationsText } from '../commands/query.ts';
@@ -73,26 +72,19 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
     return [...notesOf([], [], lake.nowMs), ...lines];
   }
   if (!report) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
-  const { columns, notes } = await columnsOfReport(lake, report);
+  const { store, settings: given, settingsFile, nowMs } = lake;
+  const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
+  const schema = await readSchema(store, report);
+  const { settings, notes } = settingsInUse(own, given, settingsFile);
+  const roles = tableRoles([report], settings).get(report.table);
+  const columns = describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
   const ofChanges =
     name === report.table ? [] : columnsOfShape({ ...beforeShape(report, []), partitionKeys: [] });
   const shown = columns.filter((column) => name === report.table || column.name !== SYNCED_AT);
   const lines = [...ofChanges, ...shown].map((column) =>
     [column.name, `${typeSpec(column.type).duckdb};`, columnText(column)].join(' '),
   );
-  return [...notesOf([], [], lake.nowMs), ...notes, ...lines];
-}
-
-async function columnsOfReport(
-  { store, settings: given, settingsFile, nowMs }: SqlLake,
-  report: ReportDefinition,
-) {
-  const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
-  const schema = await readSchema(store, report);
-  const { settings, notes } = settingsInUse(own, given, settingsFile);
-  const roles = tableRoles([report], settings).get(report.table);
-  const columns = describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
-  return { columns, notes: notes.map(({ text }) => `note: ${text}`) };
+  return [...notesOf([], [], nowMs), ...notes.map(({ text }) => `note: ${text}`), ...lines];
 }
 
 async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {
