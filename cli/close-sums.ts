@@ -219,11 +219,10 @@ FROM (
   SELECT currency, counted AS shown, CAST(0 AS decimal(38,9)) AS now FROM (VALUES ${shown}) AS shown${SIGNED_SUMS}
   UNION ALL SELECT currency, 0, counted FROM (VALUES ${signedSums(now, [])}) AS now${SIGNED_SUMS}
 ) GROUP BY 1 HAVING sum(shown) <> sum(now) ORDER BY 1`);
-  return found.getRowsJson().map(([currency, ...sums]) => ({
-    currency: String(currency),
-    shown: String(sums[0]),
-    now: String(sums[1]),
-  }));
+  return found.getRowsJson().map((row) => {
+    const [currency = '', before = '', since = ''] = row.map((value) => textOrNull(value) ?? '');
+    return { currency, shown: before, now: since };
+  });
 }
 
 function sumOf(row: Record<string, Json>): Sum {
@@ -268,6 +267,9 @@ export async function erasedTotalsOf(
   FROM differences GROUP BY report, dt, publisher_id, currency)`;
   const found = (await connection.runAndReadAll(sql)).getRowObjectsJson();
   const idOf = ({ report: table, dt }: Record<string, Json>) =>
-    dayId({ report: MONEY_REPORTS.find((each) => each.table === table)?.name ?? '', day: String(dt) });
+    dayId({
+      report: MONEY_REPORTS.find((each) => each.table === table)?.name ?? '',
+      day: textOrNull(dt) ?? '',
+    });
   return new Map([...Map.groupBy(found, idOf)].map(([id, rows]) => [id, rows.map(sumOf)]));
 }

@@ -13,6 +13,7 @@ import type { LakeSettings } from '../shared/settings/settings.ts';
 import { rangesText } from '../shared/status/problems.ts';
 import { type LakeDay, lakeDays } from './mcp/lake-days.ts';
 import { counted } from './output.ts';
+import { cell } from './query-result.ts';
 import { createSqlConnection } from './sql-tables.ts';
 import { styleText } from './terminal-text.ts';
 import { table } from './text-table.ts';
@@ -50,7 +51,7 @@ export async function reviewSettings(store: ObjectStore, given: LakeSettings, br
   const changes = [...new Map([...now, ...then])].flatMap(([key, row]) => {
     const [before = null, after = null] = [now.get(key)?.amounts, then.get(key)?.amounts];
     const { brand: of, month, publisher_id: publisherId, publisher_name: publisherName, currency } = row;
-    const isClosed = closed.has(`${of} ${month}`);
+    const isClosed = closed.has(`${text(of)} ${text(month)}`);
     const order = `${isClosed ? 0 : 1} ${key}`;
     const change = {
       brand: of,
@@ -107,7 +108,7 @@ export function reviewText({ brands, changes, daysToRead }: SettingsReview, file
     ),
   }));
   const months = new Set(
-    changes.filter(({ closed }) => closed).map(({ brand, month }) => `${brand} ${month}`),
+    changes.filter(({ closed }) => closed).map(({ brand, month }) => `${text(brand)} ${text(month)}`),
   );
   const summary =
     changes.length === 0
@@ -131,12 +132,10 @@ function amount(amounts: Json, name: string): Json | undefined {
 }
 
 function changeText(before: Json | undefined, after: Json | undefined): string {
-  const [old, now] = [text(before), text(after)];
+  const [old, now] = [cell(before, 0), cell(after, 0)];
   return old === now ? old : `${old} → ${now}`;
 }
 
 function text(value: Json | undefined): string {
-  if (value === null || value === undefined) return 'none';
-  const plain = String(value);
-  return /^-?\d+\.\d+$/.test(plain) ? plain.replace(/\.?0+$/, '') : plain;
+  return cell(value, undefined);
 }

@@ -53,6 +53,7 @@ import { daysRead } from './mcp/days-read.ts';
 import type { Past } from './options.ts';
 import { note } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
+import { cell } from './query-result.ts';
 import { gapNotes, settingsNotes, usedSettingsLines } from './role-notes.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { addBefore, addTable, beforeFiles } from './sql-days.ts';
@@ -302,8 +303,8 @@ function placesBy(connection: DuckDBConnection, lake: SqlLake, files: SnapshotFi
       const found = new Map<string, number>();
       if (paths.size > 0) {
         const placed = `SELECT brand, dt, CAST(max(_place) AS integer) FROM (${rowsOfFiles(paths.values())}) WHERE _by <= ${literal(at)} GROUP BY ALL`;
-        for (const [brand, dt, place] of (await connection.runAndReadAll(placed)).getRows())
-          found.set(`${brand} ${dt}`, Number(place));
+        for (const [brand, dt, place] of (await connection.runAndReadAll(placed)).getRowsJson())
+          found.set(`${cell(brand, undefined)} ${cell(dt, undefined)}`, Number(place));
       }
       for (const day of own) {
         const { anewPlace = 0 } = day.committed.history ?? {};

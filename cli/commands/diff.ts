@@ -29,7 +29,7 @@ type DiffFlags = Omit<SharedFlags, 'settings'> & { settings?: string };
 export function addDiff(program: CliCommand): void {
   program
     .command('diff')
-    .description('show which records of a day changed in later readings, or what new settings would change')
+    .description('show what changed on a day, or what new settings would change')
     .argument('[report]', 'a report or its table, e.g. orders')
     .argument('[day]', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')

@@ -235,7 +235,7 @@ async function damagedLinks(
   return found;
 }
 
-/** A file of a day, and what the ledger says of its rows. */
+/** A file of a day, with the facts of its rows in the ledger. */
 interface DayFile {
   what: string;
   key: string;

@@ -97,7 +97,13 @@ function stagingSql(table: string, { columns, roles }: DbtLake): string {
   const own = (columns.get(table) ?? []).map(({ name }) => [name, `"${name}"`]);
   const day = { brand: 'CAST(brand AS varchar)', dt: 'CAST(dt AS varchar)', day: 'TRY_CAST(dt AS date)' };
   const ofRoles = (ROLES[table] ?? []).map((role) => [role, `{${table}.${role}}`]);
-  const all = { ...day, ...Object.fromEntries(own), ...day, ...Object.fromEntries(ofRoles), ...TYPED[table] };
+  const all: Record<string, string> = {
+    ...day,
+    ...Object.fromEntries(own),
+    ...day,
+    ...Object.fromEntries(ofRoles),
+    ...TYPED[table],
+  };
   const values = Object.entries(all).map(([name, value]) => `  ${value} AS "${name}"`);
   const sql = `select\n${values.join(',\n')}\nfrom ${SOURCE}`;
   const view = { name: table, description: '', columns: [], tables: [table], sql };

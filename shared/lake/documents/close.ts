@@ -91,7 +91,6 @@ const close = storedObject(() => ({
 
 /** A closed month of a brand. Times are ISO 8601 in UTC. */
 export type Close = z.infer<typeof close>;
-export type CloseTotal = Close['totals'][number];
 export type ErasedTotals = Close['erased'][number]['totals'];
 
 /** Reads a stored close. @throws BrandReportsError `config` `damaged_document` if it is not the close of this month */
