@@ -3,7 +3,7 @@
  * run read. It reads the lake twice, by the settings of the lake and by the new ones, and writes nothing.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Json, isJsonObject } from '../shared/json.ts';
+import type { Json } from '@duckdb/node-api';
 import { readCloses } from '../shared/lake/documents/close.ts';
 import { settingsInUse, usedSettings } from '../shared/lake/documents/brand-settings.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
@@ -128,7 +128,9 @@ export function reviewText({ brands, changes, daysToRead }: SettingsReview, file
 }
 
 function amount(amounts: Json, name: string): Json | undefined {
-  return isJsonObject(amounts) ? amounts[name] : undefined;
+  return amounts !== null && typeof amounts === 'object' && !Array.isArray(amounts)
+    ? amounts[name]
+    : undefined;
 }
 
 function changeText(before: Json | undefined, after: Json | undefined): string {
