@@ -153,7 +153,7 @@ export async function createRelations(
   session: SqlSession,
   lake: SqlLake,
   files: SnapshotFiles,
-  isNamed: (name: string) => boolean,
+  isNamed: (name: string) => boolean = () => false,
   placesThen: PlacesBy = async () => new Map(),
 ): Promise<{ days: DayOfLedger[]; past: PastDays | undefined }> {
   const { store, reports, asOf, day } = lake;
