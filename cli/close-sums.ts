@@ -7,18 +7,21 @@ import { monthOf } from '../shared/days.ts';
 import { readSettingsVersion } from '../shared/lake/documents/brand-settings.ts';
 import {
   type Close,
-  type CloseTotal,
   type ClosedDay,
   type ErasedTotals,
+  MONEY_TABLES,
   type MoneyTable,
   closedDays,
   dayId,
 } from '../shared/lake/documents/close.ts';
-import type { ErasedSums, MonthDraft, CloseSums } from '../shared/operations/close-month.ts';
+import {
+  type CloseSums,
+  type ErasedSums,
+  MONEY_REPORTS,
+  type MonthDraft,
+} from '../shared/operations/close-month.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
-import { orders } from '../shared/reports/orders.ts';
-import { transactions } from '../shared/reports/transactions.ts';
 import {
   AS_OF_NOW,
   differencesSql,
@@ -30,9 +33,7 @@ import type { LakeBrandSettings } from '../shared/settings/settings.ts';
 import { literal } from './sql-files.ts';
 import { createSqlConnection } from './sql-tables.ts';
 
-/** The reports that state commission. */
-export const MONEY_REPORTS = [transactions, orders];
-export const HISTORIES = 'FROM order_history, transaction_history';
+const HISTORIES = 'FROM order_history, transaction_history';
 
 /** What a statement compares: the closes before, and what counts at its own close or now. */
 export interface Comparison {
@@ -64,11 +65,11 @@ interface ComparedDay {
   report: MoneyTable;
   day: string;
   source: MoneyTable | undefined;
-  isSwitched: boolean;
-  isOpening: boolean;
-  isAnew: boolean;
+  isSwitched?: boolean;
+  isOpening?: boolean;
+  isAnew?: boolean;
   thenPlace: number | undefined;
-  nowPlace: number | undefined;
+  nowPlace?: number | undefined;
 }
 
 export function comparedDays({ month, before, at, openDays, anew }: Comparison): ComparedDay[] {
@@ -110,10 +111,10 @@ export async function fillComparedDays(
 ): Promise<void> {
   await connection.run(`CREATE OR REPLACE TABLE compared_days (brand varchar, report varchar, dt varchar, source varchar,
     is_switched boolean, is_opening boolean, is_anew boolean, then_place bigint, now_place bigint)`);
-  const rows = days.map((each) => {
-    const { report, day, source, isSwitched, isOpening, isAnew, thenPlace, nowPlace } = each;
-    const texts = [brand, report, day, source].map(literal);
-    return `(${[...texts, isSwitched, isOpening, isAnew, thenPlace ?? 'NULL', nowPlace ?? 'NULL'].join(', ')})`;
+  const rows = days.map(({ report, day, source, thenPlace, nowPlace, ...flags }) => {
+    const { isSwitched = false, isOpening = false, isAnew = false } = flags;
+    const values = [brand, report, day, source, isSwitched, isOpening, isAnew, thenPlace, nowPlace];
+    return `(${values.map(literal).join(', ')})`;
   });
   if (rows.length > 0) await connection.run(`INSERT INTO compared_days VALUES ${rows.join(', ')}`);
 }
@@ -133,16 +134,24 @@ export function closeSums(store: ObjectStore): CloseSums {
     async totalsOf(draft) {
       const { brand } = draft.close;
       const connection = await openHistories(store, draft.settings ? { [brand]: draft.settings } : {});
-      try {
-        return await totalsAt(connection, comparisonOf(draft, []));
-      } finally {
-        connection.closeSync();
-      }
+      return totalsAt(connection, comparisonOf(draft, [])).finally(() => connection.closeSync());
     },
   };
 }
 
 const SUMS = 'publisher_id, publisher_name, currency, CAST(counted AS varchar) AS counted, unknown';
+export const SIGNED_SUMS = '(publisher_id, publisher_name, currency, counted)';
+
+/** SQL of the rows of `SIGNED_SUMS`, at least one. */
+export function signedSums(added: readonly Sum[], subtracted: readonly Sum[]): string {
+  const rowsOf = (sums: readonly Sum[], sign: string) =>
+    sums.map(({ publisher_id: id, publisher_name: name, currency, counted }) => {
+      const texts = [id, name, currency].map(literal).join(', ');
+      return `(${texts}, ${sign}CAST(${literal(counted)} AS decimal(38,9)))`;
+    });
+  const none = `(CAST(NULL AS varchar), CAST(NULL AS varchar), CAST(NULL AS varchar), CAST(NULL AS decimal(38,9)))`;
+  return [none, ...rowsOf(added, ''), ...rowsOf(subtracted, '-')].join(', ');
+}
 
 /** What counts at the close of the comparison, and its statement: how much more that is than at the close before. */
 export async function totalsAt(
@@ -151,59 +160,40 @@ export async function totalsAt(
 ): Promise<Close['totals']> {
   const days = comparedDays(comparison);
   await fillComparedDays(connection, comparison.brand, days);
-  const current = Object.entries({ orders: 'order_history', transactions: 'transaction_history' }).map(
-    ([
+  const current = MONEY_TABLES.map(
+    (
       table,
-      view,
-    ]) => `SELECT h.publisher_id, h.publisher_name, h.currency, h.counted, 0 AS copies_then, 1 AS copies_now, h.dt
-    FROM ${view} h JOIN compared_days d ON d.brand = h.brand AND d.dt = h.dt AND d.report = '${table}'
+    ) => `SELECT h.publisher_id, h.publisher_name, h.currency, h.counted, 0 AS copies_then, 1 AS copies_now, h.dt
+    FROM ${table.slice(0, -1)}_history h JOIN compared_days d ON d.brand = h.brand AND d.dt = h.dt AND d.report = '${table}'
     WHERE h.what = 'now' AND d.now_place IS NOT NULL`,
   );
-  const counted = await sumsOf(
-    connection,
-    `WITH ${differencesSql(REACHED_DAYS)} SELECT ${SUMS} FROM (
-  SELECT publisher_id, currency, ${latestNameSql()} AS publisher_name,
-    ${sumOfCopiesSql('copies_now')} AS counted, ${unknownCopiesSql('copies_now')} AS unknown
+  const opening = `UNION ALL SELECT * FROM (WITH ${differencesSql(COMPARED_DAYS)}
+    SELECT publisher_id, currency, ${latestNameSql()}, 0, 0, ${sumOfCopiesSql('copies_opening')}, 3
+    FROM differences GROUP BY publisher_id, currency)`;
+  // No publisher is billed for an erasure: days that were erased since do not count as paid.
+  const last = comparison.before.at(-1);
+  const paid = signedSums(last?.totals ?? [], last?.erased.flatMap(({ totals }) => totals) ?? []);
+  const found = await connection.runAndReadAll(`WITH ${differencesSql(REACHED_DAYS)},
+sides AS (
+  SELECT publisher_id, currency, ${latestNameSql()} AS publisher_name, ${sumOfCopiesSql('copies_now')} AS counted,
+    ${unknownCopiesSql('copies_now')} AS unknown, CAST(0 AS decimal(38,9)) AS earlier, 1 AS nth
   FROM (${current.join(' UNION ALL ')}
     UNION ALL SELECT publisher_id, publisher_name, currency, counted, 0, copies_then - copies_now, dt FROM differences) AS stacked
-  GROUP BY publisher_id, currency)`,
-  );
-  const opening = days.some(({ isOpening }) => isOpening)
-    ? await sumsOf(
-        connection,
-        `WITH ${differencesSql(COMPARED_DAYS)} SELECT ${SUMS} FROM (
-  SELECT publisher_id, currency, ${latestNameSql()} AS publisher_name, ${sumOfCopiesSql('copies_opening')} AS counted, 0 AS unknown
-  FROM differences GROUP BY publisher_id, currency)`,
-      )
-    : [];
-  const before = paidBefore(comparison);
-  const all = Map.groupBy([...counted, ...before, ...opening], ofWhom);
-  return [...all.values()]
-    .flatMap(([first]) => {
-      if (!first) return [];
-      const find = (sums: readonly Sum[]) => sums.filter((each) => ofWhom(each) === ofWhom(first));
-      const now = find(counted);
-      return [
-        {
-          ...{
-            publisher_id: first.publisher_id,
-            publisher_name: first.publisher_name,
-            currency: first.currency,
-          },
-          counted: added(now),
-          statement: subtracted(added(now), added([...find(before), ...find(opening)])),
-          unknown: now.reduce((sum, { unknown }) => sum + unknown, 0),
-        },
-      ];
-    })
-    .toSorted((a, b) => (ofWhom(a) < ofWhom(b) ? -1 : 1));
+  GROUP BY publisher_id, currency
+  UNION ALL SELECT publisher_id, currency, publisher_name, 0, 0, counted, 2 FROM (VALUES ${paid}) AS paid${SIGNED_SUMS} WHERE counted IS NOT NULL
+  ${days.some(({ isOpening }) => isOpening) ? opening : ''}
+)
+SELECT ${SUMS}, CAST(counted - earlier AS varchar) AS statement FROM (
+  SELECT publisher_id, currency, arg_min(publisher_name, nth) AS publisher_name, sum(counted) AS counted,
+    CAST(sum(unknown) AS bigint) AS unknown, sum(earlier) AS earlier
+  FROM sides GROUP BY publisher_id, currency)
+ORDER BY publisher_id NULLS LAST, currency NULLS LAST`);
+  return found
+    .getRowObjectsJson()
+    .map((row) => ({ ...sumOf(row), statement: textOrNull(row.statement) ?? '0' }));
 }
 
 type Sum = ErasedTotals[number];
-
-function ofWhom({ publisher_id: id, currency }: Pick<CloseTotal, 'publisher_id' | 'currency'>): string {
-  return JSON.stringify([id, currency]);
-}
 
 /**
  * By currency, what counts at the places of a close by other settings than the settings of the close, if the sums differ.
@@ -222,56 +212,23 @@ export async function movedTotals(
   if (hasAnew(comparison)) return [];
   const now = await totalsAt(connection, comparison);
   const erased = at.erased.flatMap(({ totals }) => totals);
-  const currencies = new Set([...at.totals, ...now].map(({ currency }) => currency));
-  return [...currencies].flatMap((currency) => {
-    const of = (sums: readonly Sum[]) => added(sums.filter((each) => each.currency === currency));
-    const sums = { shown: subtracted(of(at.totals), of(erased)), now: of(now) };
-    return sums.shown === sums.now ? [] : [{ currency: currency ?? 'no currency', ...sums }];
+  const shown = signedSums(at.totals, erased);
+  const found = await connection.runAndReadAll(`SELECT coalesce(currency, 'no currency') AS currency,
+  CAST(sum(shown) AS varchar) AS shown, CAST(sum(now) AS varchar) AS now
+FROM (
+  SELECT currency, counted AS shown, CAST(0 AS decimal(38,9)) AS now FROM (VALUES ${shown}) AS shown${SIGNED_SUMS}
+  UNION ALL SELECT currency, 0, counted FROM (VALUES ${signedSums(now, [])}) AS now${SIGNED_SUMS}
+) GROUP BY 1 HAVING sum(shown) <> sum(now) ORDER BY 1`);
+  return found.getRowsJson().map((row) => {
+    const [currency = '', before = '', since = ''] = row.map((value) => textOrNull(value) ?? '');
+    return { currency, shown: before, now: since };
   });
 }
 
-/** What counted at the close before, without days that were erased since: no publisher is billed for an erasure. */
-function paidBefore({ before }: Comparison): Sum[] {
-  const last = before.at(-1);
-  const negative = (last?.erased ?? [])
-    .flatMap(({ totals }) => totals)
-    .map((sum) => ({ ...sum, counted: subtracted('0', sum.counted) }));
-  return [...(last?.totals ?? []), ...negative];
-}
-
-const SCALE = 9;
-
-function unitsOf(amount: string): bigint {
-  const [whole = '0', places = ''] = amount.split('.');
-  return BigInt(whole + places.padEnd(SCALE, '0'));
-}
-
-function textOfUnits(units: bigint): string {
-  const digits = String(units < 0n ? -units : units).padStart(SCALE + 1, '0');
-  return `${units < 0n ? '-' : ''}${digits.slice(0, -SCALE)}.${digits.slice(-SCALE)}`;
-}
-
-function added(sums: readonly { counted: string }[]): string {
-  return textOfUnits(sums.reduce((sum, { counted }) => sum + unitsOf(counted), 0n));
-}
-
-function subtracted(from: string, amount: string): string {
-  return textOfUnits(unitsOf(from) - unitsOf(amount));
-}
-
-async function sumsOf(connection: DuckDBConnection, sql: string): Promise<Sum[]> {
-  const found = await connection.runAndReadAll(sql);
-  return found.getRowObjectsJson().map(sumOf);
-}
-
 function sumOf(row: Record<string, Json>): Sum {
-  return {
-    publisher_id: textOrNull(row.publisher_id),
-    publisher_name: textOrNull(row.publisher_name),
-    currency: textOrNull(row.currency),
-    counted: textOrNull(row.counted) ?? '0',
-    unknown: Number(row.unknown),
-  };
+  const of = (name: string) => textOrNull(row[name]);
+  const who = { publisher_id: of('publisher_id'), publisher_name: of('publisher_name') };
+  return { ...who, currency: of('currency'), counted: of('counted') ?? '0', unknown: Number(row.unknown) };
 }
 
 function textOrNull(value: unknown): string | null {
@@ -285,11 +242,7 @@ export function erasedSums(store: ObjectStore, reports: ReportRegistry): ErasedS
     const settings =
       hash === undefined ? {} : { [brand]: await readSettingsVersion(store, brand, hash, reports) };
     const connection = await openHistories(store, settings);
-    try {
-      return await erasedTotalsOf(connection, closes, days);
-    } finally {
-      connection.closeSync();
-    }
+    return erasedTotalsOf(connection, closes, days).finally(() => connection.closeSync());
   };
 }
 
@@ -301,12 +254,9 @@ export async function erasedTotalsOf(
 ): Promise<ReadonlyMap<string, ErasedTotals>> {
   const { sources } = closedDays(closes);
   const counted = days.flatMap(({ report: name, day, place }): ComparedDay[] => {
-    const report = sources[monthOf(day)];
-    const isSource = MONEY_REPORTS.some((each) => each.name === name && each.table === report);
-    const flags = { isSwitched: false, isOpening: false, isAnew: false };
-    return report && isSource
-      ? [{ report, day, source: report, ...flags, thenPlace: place, nowPlace: undefined }]
-      : [];
+    const source = sources[monthOf(day)];
+    const isSource = MONEY_REPORTS.some((each) => each.name === name && each.table === source);
+    return source && isSource ? [{ report: source, day, source, thenPlace: place }] : [];
   });
   const [close] = closes;
   if (!close || counted.length === 0) return new Map();
@@ -315,10 +265,11 @@ export async function erasedTotalsOf(
   SELECT report, dt, publisher_id, currency, ${latestNameSql()} AS publisher_name,
     ${sumOfCopiesSql('copies_then')} AS counted, ${unknownCopiesSql('copies_then')} AS unknown
   FROM differences GROUP BY report, dt, publisher_id, currency)`;
-  const found = await connection.runAndReadAll(sql);
-  const nameOf = (table: Json) => MONEY_REPORTS.find((each) => each.table === table)?.name ?? '';
-  const ofDay = Map.groupBy(found.getRowObjectsJson(), ({ report = '', dt = '' }) =>
-    dayId({ report: nameOf(report), day: textOrNull(dt) ?? '' }),
-  );
-  return new Map([...ofDay].map(([id, rows]) => [id, rows.map(sumOf)]));
+  const found = (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  const idOf = ({ report: table, dt }: Record<string, Json>) =>
+    dayId({
+      report: MONEY_REPORTS.find((each) => each.table === table)?.name ?? '',
+      day: textOrNull(dt) ?? '',
+    });
+  return new Map([...Map.groupBy(found, idOf)].map(([id, rows]) => [id, rows.map(sumOf)]));
 }

@@ -52,7 +52,7 @@ async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<b
     // Every DuckDB from 1.0 on reads this format, no matter which version writes it.
     const options = "STORAGE_VERSION 'v1.0.0'";
     await connection.run(`ATTACH ${literal(temporary)} AS brand_reports (${options}); USE brand_reports`);
-    await createRelations(connection, lake, snapshotFiles(lake.store), namesNone);
+    await createRelations(connection, lake, snapshotFiles(lake.store));
     // This moves everything from DuckDB's write-ahead log into the file.
     await connection.run('USE memory; DETACH brand_reports');
     if (changed() !== before && !isLast) return false;
@@ -100,11 +100,6 @@ export async function scriptOf(lake: SqlLake): Promise<string> {
   ];
   const session: SqlSession = { run: async (sql) => statements.push(sql) };
   const pathsOf = async (keys: readonly string[]) => keys.map((key) => `${folder}/${key}`);
-  await createRelations(session, lake, { folder, pathsOf }, namesNone);
+  await createRelations(session, lake, { folder, pathsOf });
   return `${statements.join(';\n')};\n`;
-}
-
-/** SQL that names no table gets all of them. */
-function namesNone(): boolean {
-  return false;
 }

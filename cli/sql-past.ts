@@ -51,7 +51,16 @@ export async function daysAtInstant(
   placesBy: PlacesBy,
 ): Promise<PastDays> {
   const then = at.toISOString();
-  const past: PastDays = { time: then, days: [], unknown: [], notes: erasedNow(days) };
+  const past: PastDays = { time: then, days: [], unknown: [], notes: [] };
+  const erased = days.filter(({ entry }) => entry.erasedAt !== undefined);
+  for (const [brand, own] of Map.groupBy(erased, (day) => day.brand))
+    past.notes.push(
+      ...erasedNote(
+        brand,
+        '',
+        own.map(({ report, day }) => ({ report: report.name, day })),
+      ),
+    );
   const changed: CommittedDay[] = [];
   const later: string[] = [];
   for (const { entry, ...day } of days) {
@@ -67,19 +76,14 @@ export async function daysAtInstant(
     else past.days.push({ ...own, place });
   }
   if (later.length > 0 && later.length === days.filter(({ entry }) => entry.committed).length)
-    throw beforeFirst(then, later);
+    throw configError(
+      'before_first_version',
+      `The lake had no version of these tables at ${then}: the first one is of ${later.sort()[0]}. Choose that instant or a later one: --as-of ${later[0]}`,
+    );
   for (const [day, place] of await placesBy(changed, at)) past.days.push({ ...day, place });
   if (later.length > 0)
     past.notes.push(`${counted(later.length, 'day')} without rows, because they were first read later`);
   return past;
-}
-
-function beforeFirst(then: string, later: readonly string[]) {
-  const [first] = [...later].sort();
-  return configError(
-    'before_first_version',
-    `The lake had no version of these tables at ${then}: the first one is of ${first}. Choose that instant or a later one: --as-of ${first}`,
-  );
 }
 
 /** The days that the closes of brands name, each at the place in the last close that names it. @param closes by month */
@@ -88,7 +92,9 @@ export function daysAtCloses(closes: readonly Close[], days: readonly DayOfLedge
     time: `the close of ${closes.at(-1)?.month}`,
     days: [],
     unknown: [],
-    notes: erasedFromCloses(closes),
+    notes: closes.flatMap(({ brand, month, closedAt, erased }) =>
+      erasedNote(brand, ` after ${month} was closed at ${closedAt}`, erased),
+    ),
   };
   const named = Map.groupBy(closes, ({ brand }) => brand);
   const byBrand = new Map([...named].map(([brand, own]) => [brand, closedDays(own).days]));
@@ -135,9 +141,10 @@ export function refuseUnknown(
   const refused = unknown.filter(({ entry }) => read.some((day) => day.entry === entry));
   const [first] = refused.map(({ day }) => day).sort();
   if (first === undefined) return;
-  const whys = [...Map.groupBy(refused, ({ why }) => why)].map(
-    ([why, days]) => `${listed(days.map(nameOf))} ${WHY[why]}`,
-  );
+  const whys = [...Map.groupBy(refused, ({ why }) => why)].map(([why, days]) => {
+    const names = days.map(({ brand, report, day }) => `${brand} ${report.table} ${day}`);
+    return `${listed(names)} ${WHY[why]}`;
+  });
   const known = atMs === undefined ? undefined : knownAt(read, atMs);
   const instant =
     known === undefined ? '' : `, or choose an instant at which all of them are known: --as-of ${known}`;
@@ -147,11 +154,7 @@ export function refuseUnknown(
   );
 }
 
-function nameOf({ brand, report, day }: DayOfLedger): string {
-  return `${brand} ${report.table} ${day}`;
-}
-
-/** The next instant at which each day is known or was not read yet; if there is none, the last one before. */
+/** The next instant at which each day is known or was not read yet. */
 function knownAt(days: readonly DayOfLedger[], atMs: number): string | undefined {
   const spans = days.flatMap(({ entry: { committed, firstCommittedAt = '0000' } }) => {
     const { by = '9999', anewBy = '' } = committed?.history ?? {};
@@ -162,34 +165,12 @@ function knownAt(days: readonly DayOfLedger[], atMs: number): string | undefined
   let nextMs = atMs;
   for (const { fromMs, toMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs))
     if (fromMs <= nextMs && nextMs < toMs) nextMs = toMs;
-  if (nextMs <= Date.now()) return new Date(nextMs).toISOString();
-  let lastMs = atMs;
-  for (const { fromMs, toMs } of spans.toSorted((a, b) => b.toMs - a.toMs))
-    if (fromMs <= lastMs && lastMs < toMs) lastMs = fromMs - 1;
-  const isKnown = days.some(({ entry }) => Date.parse(entry.committed?.history?.by ?? '') <= lastMs);
-  return isKnown ? new Date(lastMs).toISOString() : undefined;
+  return nextMs <= Date.now() ? new Date(nextMs).toISOString() : undefined;
 }
 
-/** A line for each close that has lost days by an erasure: their rows are gone. */
-function erasedFromCloses(closes: readonly Close[]): string[] {
-  return closes.flatMap(({ brand, month, closedAt, erased }) =>
-    erased.length === 0
-      ? []
-      : [
-          `days of ${brand} were erased after ${month} was closed at ${closedAt}, so their rows are missing: ${erasedText(erased)}`,
-        ],
-  );
-}
-
-/** A line for each brand that has lost days by an erasure. */
-function erasedNow(all: readonly DayOfLedger[]): string[] {
-  const days = all.filter(({ entry }) => entry.erasedAt !== undefined);
-  return [...Map.groupBy(days, ({ brand }) => brand)].map(([brand, own]) => {
-    const named = own.map(({ report, day }) => ({ report: report.name, day }));
-    return `days of ${brand} were erased, so their earlier rows are missing: ${erasedText(named)}`;
-  });
-}
-
-function erasedText(days: readonly { report: string; day: string }[]): string {
-  return exceptionsText(days.map(({ report, day }) => ({ report, day, why: 'erased' })));
+/** A line for each brand, or close, that has lost days by an erasure. */
+function erasedNote(brand: string, when: string, days: readonly { report: string; day: string }[]): string[] {
+  if (days.length === 0) return [];
+  const named = exceptionsText(days.map(({ report, day }) => ({ report, day, why: 'erased' })));
+  return [`days of ${brand} were erased${when}, so their earlier rows are missing: ${named}`];
 }

@@ -53,6 +53,7 @@ import { daysRead } from './mcp/days-read.ts';
 import type { Past } from './options.ts';
 import { note } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
+import { cell } from './query-result.ts';
 import { gapNotes, settingsNotes, usedSettingsLines } from './role-notes.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { addBefore, addTable, beforeFiles } from './sql-days.ts';
@@ -129,30 +130,16 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   try {
     const { includes: isNamed } = await namesIn(connection, sql);
     const made = await createRelations(connection, lake, files, isNamed, placesBy(connection, lake, files));
-    if (made.past) await refuseUnread(connection, sql, made.past, made.days, lake.asOf);
+    if (made.past && made.past.unknown.length > 0) {
+      const all = made.days.map((of) => ({ brand: of.brand, report: of.report.name, dt: of.day, of }));
+      const read = (await daysRead(connection, sql, all)).map(({ of }) => of);
+      refuseUnknown(made.past, read, typeof lake.asOf === 'number' ? lake.asOf : undefined);
+    }
     return connection;
   } catch (thrown) {
     connection.closeSync();
     throw thrown;
   }
-}
-
-async function refuseUnread(
-  connection: DuckDBConnection,
-  sql: string,
-  past: PastDays,
-  days: readonly DayOfLedger[],
-  asOf: Past | undefined,
-): Promise<void> {
-  if (past.unknown.length === 0) return;
-  const all = days.map((of) => ({ brand: of.brand, report: of.report.name, dt: of.day, of }));
-  const read = await daysRead(connection, sql, all);
-  const atMs = typeof asOf === 'number' ? asOf : undefined;
-  refuseUnknown(
-    past,
-    read.map(({ of }) => of),
-    atMs,
-  );
 }
 
 /**
@@ -166,7 +153,7 @@ export async function createRelations(
   session: SqlSession,
   lake: SqlLake,
   files: SnapshotFiles,
-  isNamed: (name: string) => boolean,
+  isNamed: (name: string) => boolean = () => false,
   placesThen: PlacesBy = async () => new Map(),
 ): Promise<{ days: DayOfLedger[]; past: PastDays | undefined }> {
   const { store, reports, asOf, day } = lake;
@@ -230,7 +217,10 @@ export async function createRelations(
   const created = new Set([coverageTable.name]);
   if (asOf === undefined) await connection.run(tableSql(coverageTable, coverage));
   if (isWanted(closesTable.name)) {
-    await connection.run(tableSql(closesTable, closesRowsOf(all, closesThen(closes, asOf))));
+    const then = closes.filter(({ month: of, closedAt }) =>
+      typeof asOf === 'string' ? of <= asOf : Date.parse(closedAt) <= (asOf ?? Number.POSITIVE_INFINITY),
+    );
+    await connection.run(tableSql(closesTable, closesRowsOf(all, then)));
     created.add(closesTable.name);
   }
   const schemas = new Map<string, StoredSchema>();
@@ -303,14 +293,6 @@ async function settingsAsOf(
   return { settings: { ...settings, brands }, notes: [], used };
 }
 
-/** The closes that there were then. */
-function closesThen(closes: readonly Close[], asOf: Past | undefined): readonly Close[] {
-  if (asOf === undefined) return closes;
-  return closes.filter(({ month, closedAt }) =>
-    typeof asOf === 'string' ? month <= asOf : Date.parse(closedAt) <= asOf,
-  );
-}
-
 /** Reads the places as of an instant from the objects of the days. */
 function placesBy(connection: DuckDBConnection, lake: SqlLake, files: SnapshotFiles): PlacesBy {
   return async (days, at) => {
@@ -321,8 +303,8 @@ function placesBy(connection: DuckDBConnection, lake: SqlLake, files: SnapshotFi
       const found = new Map<string, number>();
       if (paths.size > 0) {
         const placed = `SELECT brand, dt, CAST(max(_place) AS integer) FROM (${rowsOfFiles(paths.values())}) WHERE _by <= ${literal(at)} GROUP BY ALL`;
-        for (const [brand, dt, place] of (await connection.runAndReadAll(placed)).getRows())
-          found.set(`${brand} ${dt}`, Number(place));
+        for (const [brand, dt, place] of (await connection.runAndReadAll(placed)).getRowsJson())
+          found.set(`${cell(brand, undefined)} ${cell(dt, undefined)}`, Number(place));
       }
       for (const day of own) {
         const { anewPlace = 0 } = day.committed.history ?? {};
@@ -378,14 +360,12 @@ function coverageThen(rows: readonly Row[], days: readonly DayAt[]): string {
 }
 
 function closesRowsOf(reports: readonly ReportDefinition[], closes: readonly Close[]): Row[] {
-  const byBrand = Map.groupBy(closes, ({ brand }) => brand);
-  return [...byBrand].flatMap(([brand, own]) =>
-    own.flatMap(({ month }) =>
-      reports.flatMap((report) =>
-        closesRows(own, report, month).map((row): Row => ({ ...row, brand, report: report.name, month })),
-      ),
-    ),
-  );
+  return closes.flatMap(({ brand, month }) => {
+    const own = closes.filter((close) => close.brand === brand);
+    return reports.flatMap((report) =>
+      closesRows(own, report, month).map((row): Row => ({ ...row, brand, report: report.name, month })),
+    );
+  });
 }
 
 function columnsOfTable({ columns, partitionKeys }: TableShape): TypedColumn[] {

@@ -4,7 +4,7 @@
  * was shown, so the rest of both totals is an entry of its own, and statements always add up to what counts.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
-import { endOfDay } from '../shared/days.ts';
+import { addMonths, endOfDay } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, closedDays, lackingDays } from '../shared/lake/documents/close.ts';
 import {
@@ -15,6 +15,7 @@ import {
 import { readLedgers } from '../shared/lake/documents/read.ts';
 import {
   type DraftOptions,
+  MONEY_REPORTS,
   type MonthDraft,
   draftCloses,
   endOfMonth,
@@ -34,13 +35,14 @@ import type { LakeBrandSettings } from '../shared/settings/settings.ts';
 import { tableRoles } from '../shared/catalog/view-roles.ts';
 import {
   COMPARED_DAYS,
+  SIGNED_SUMS,
   type Comparison,
   comparedDays,
-  MONEY_REPORTS,
   comparisonOf,
   fillComparedDays,
   hasAnew,
   openHistories,
+  signedSums,
   totalsAt,
 } from './close-sums.ts';
 import { instantText } from './output.ts';
@@ -119,7 +121,7 @@ export async function readStatements(
   const shown: Record<string, LakeBrandSettings> = {};
   for (const draft of drafts) {
     const { brand } = draft.close;
-    const { settings: ofClose } = closeOf(draft) ?? {};
+    const ofClose = closeOf(draft)?.settings;
     const kept = ofClose && (await readSettingsVersion(lake.store, brand, ofClose, allReports));
     const used = kept ?? inUse.settings?.brands[brand];
     if (used) shown[brand] = used;
@@ -140,7 +142,10 @@ export async function readStatements(
   }
   const totals = await factsOf(connection, TOTALS_SQL);
   if (heads.length === 0 || (publisher !== undefined && totals.length === 0))
-    throw nothingOf(lake.store.url, month, publisher);
+    throw configError(
+      'nothing_to_state',
+      `${lake.store.url} has no order and no transaction of ${month}${publisher === undefined ? '' : ` of the publisher "${publisher}"`}. The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`,
+    );
   const statements = heads.map((head) => {
     const own = Map.groupBy(
       totals.filter(({ brand }) => brand === head.brand),
@@ -174,10 +179,10 @@ function refuseWithoutOwnClose(draft: MonthDraft): void {
   const { brand, month } = draft.close;
   const later = draft.closes.find((each) => each.month > month);
   if (closeOf(draft) || !later) return;
-  const isOpening = draft.closes[0] === later;
-  const where = isOpening
-    ? `was over before the first closed month, ${later.month}, and counts as paid`
-    : `has no close of its own: its records are in the statement of ${later.month}`;
+  const where =
+    draft.closes[0] === later
+      ? `was over before the first closed month, ${later.month}, and counts as paid`
+      : `has no close of its own: its records are in the statement of ${later.month}`;
   throw configError(
     'nothing_to_state',
     `${month} of ${brand} ${where}. Show that statement: ${printedCommand('statement', ['--month', later.month], { brand })}`,
@@ -185,13 +190,10 @@ function refuseWithoutOwnClose(draft: MonthDraft): void {
 }
 
 function unknownNotes(totals: readonly Fact[]): string[] {
-  const counts = totals.filter(({ entry }) => entry === 'total').map((row) => Number(row.unknown_amounts));
-  const unknown = counts.reduce((sum, count) => sum + count, 0);
-  return unknown === 0
-    ? []
-    : [
-        `unknown amounts: ${unknown}, missing or not numbers, so sums with them are empty and nothing of them is final`,
-      ];
+  const sums = totals.filter(({ entry }) => entry === 'total');
+  const unknown = sums.reduce((sum, row) => sum + Number(row.unknown_amounts), 0);
+  const text = `unknown amounts: ${unknown}, missing or not numbers, so sums with them are empty and nothing of them is final`;
+  return unknown === 0 ? [] : [text];
 }
 
 async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[]> {
@@ -203,9 +205,6 @@ async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[
     .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', textOf(value)])));
 }
 
-const ENTRY_COLUMNS =
-  'publisher_id, publisher_name, entry, reason, day, order_id, product, kind, records, state_then, state, amount, commission, counted_then, counted_now, counted, currency, key, known';
-
 export async function addEntries(
   connection: DuckDBConnection,
   comparison: Comparison,
@@ -216,15 +215,16 @@ export async function addEntries(
   const totals = close?.totals ?? (await totalsAt(connection, comparison));
   await fillComparedDays(connection, brand, comparedDays(comparison));
   const state = (copies: string) =>
-    `CASE WHEN min(CASE WHEN ${copies} > 0 THEN state END) = max(CASE WHEN ${copies} > 0 THEN state END) THEN max(CASE WHEN ${copies} > 0 THEN state END) WHEN sum(${copies}) > 0 THEN 'mixed' END`;
+    `CASE WHEN count(DISTINCT state) FILTER (${copies} > 0) = 1 THEN max(state) FILTER (${copies} > 0) WHEN sum(${copies}) > 0 THEN 'mixed' END`;
   const sumOf = (amount: string) =>
     `CASE WHEN sum(CASE WHEN ${amount} IS NULL THEN copies_now ELSE 0 END) = 0 THEN sum(copies_now * coalesce(${amount}, 0)) END`;
   const [then, now] = [sumOfCopiesSql('copies_then'), sumOfCopiesSql('copies_now')];
   const [unknownThen, unknownNow] = [unknownCopiesSql('copies_then'), unknownCopiesSql('copies_now')];
   const isOwn = `substr(dt, 1, 7) = ${literal(month)} AND copies_then = 0 AND NOT is_switched`;
-  const head = [brand, month, close ? new Date(close.closedAt) : null].map(literal).join(', ');
+  const closedAt = literal(close ? new Date(close.closedAt) : null);
+  const head = `${literal(brand)} AS brand, ${literal(month)} AS month, ${closedAt} AS closed_at`;
   // A record without a key that came and went again has a copy too many and one too few.
-  const sql = `INSERT INTO entries WITH ${differencesSql(COMPARED_DAYS)},
+  const sql = `INSERT INTO entries BY NAME WITH ${differencesSql(COMPARED_DAYS)},
 summed AS (
   SELECT * EXCLUDE (copies_then, copies_now, copies_opening), sum(copies_then) AS sum_then, sum(copies_now) AS sum_now
   FROM differences GROUP BY ALL
@@ -234,7 +234,7 @@ netted AS (
     CASE WHEN is_net THEN greatest(sum_now - sum_then, 0) ELSE sum_now END AS copies_now
   FROM (SELECT *, key IS NULL AND NOT is_switched AS is_net FROM summed)
 )
-SELECT ${head}, ${ENTRY_COLUMNS} FROM (
+SELECT ${head}, found.* FROM (
   SELECT publisher_id, max(publisher_name) AS publisher_name, 'record' AS entry, NULL AS reason, dt AS day, order_id, product, kind,
     sum(copies_now) AS records, NULL AS state_then, state, ${sumOf('amount')} AS amount, ${sumOf('commission')} AS commission,
     NULL AS counted_then, ${sumOf('counted')} AS counted_now, ${sumOf('counted')} AS counted, currency, key, ${now} AS known
@@ -250,29 +250,20 @@ SELECT ${head}, ${ENTRY_COLUMNS} FROM (
   GROUP BY ${SAME_RECORD}
   HAVING ${then} <> ${now} OR ${unknownThen} <> ${unknownNow}
 ) AS found`;
-  const values = totals.map(
-    (each) =>
-      `(${[each.publisher_id, each.publisher_name, each.currency].map(literal).join(', ')}, CAST(${literal(each.statement)} AS decimal(38,9)))`,
-  );
-  const listed = `SELECT publisher_id, currency, sum(known) AS counted FROM entries WHERE brand = ${literal(brand)} GROUP BY ALL`;
-  const rest = `INSERT INTO entries (brand, month, closed_at, publisher_id, publisher_name, entry, reason, counted, known, currency)
-SELECT ${head}, publisher_id, publisher_name, 'rest', ${literal(reasonOf(comparison))}, rest, rest, currency FROM (
-  SELECT t.publisher_id, t.publisher_name, t.currency, t.statement - coalesce(l.counted, 0) AS rest
-  FROM (VALUES ${values.join(', ')}) AS t(publisher_id, publisher_name, currency, statement)
-  LEFT JOIN (${listed}) AS l ON l.publisher_id IS NOT DISTINCT FROM t.publisher_id AND l.currency IS NOT DISTINCT FROM t.currency
-  UNION ALL
-  SELECT l.publisher_id, NULL, l.currency, -l.counted FROM (${listed}) AS l WHERE NOT EXISTS (
-    SELECT 1 FROM (VALUES ${values.join(', ')}) AS t(publisher_id, publisher_name, currency, statement)
-    WHERE l.publisher_id IS NOT DISTINCT FROM t.publisher_id AND l.currency IS NOT DISTINCT FROM t.currency)
-) AS rests WHERE rest <> 0`;
-  const only =
-    publisher === undefined
-      ? ''
-      : `DELETE FROM entries WHERE publisher_id IS DISTINCT FROM ${literal(publisher)}`;
+  const rest = `INSERT INTO entries BY NAME
+SELECT ${head}, publisher_id, max(publisher_name) AS publisher_name, 'rest' AS entry, ${literal(reasonOf(comparison))} AS reason,
+  sum(counted) AS counted, sum(counted) AS known, currency FROM (
+  SELECT * FROM (VALUES ${signedSums(
+    totals.map((total) => ({ ...total, counted: total.statement })),
+    [],
+  )}) AS totals${SIGNED_SUMS}
+  UNION ALL SELECT publisher_id, NULL, currency, -known FROM entries WHERE brand = ${literal(brand)}
+) AS sides GROUP BY publisher_id, currency HAVING sum(counted) <> 0`;
   const run = async () => {
     await connection.run(sql);
-    if (values.length > 0) await connection.run(rest);
-    if (only) await connection.run(only);
+    await connection.run(rest);
+    if (publisher !== undefined)
+      await connection.run(`DELETE FROM entries WHERE publisher_id IS DISTINCT FROM ${literal(publisher)}`);
   };
   await run().catch((thrown: unknown) => {
     const [why] = String(thrown).split('\n', 1);
@@ -292,15 +283,6 @@ function reasonOf(comparison: Comparison): string {
     : 'by a change of settings';
 }
 
-function nothingOf(lake: string, month: string, publisher: string | undefined) {
-  const whose = publisher === undefined ? '' : ` of the publisher "${publisher}"`;
-  const next = `The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`;
-  return configError(
-    'nothing_to_state',
-    `${lake} has no order and no transaction of ${month}${whose}. ${next}`,
-  );
-}
-
 function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {
   const close = closeOf(draft);
   const at = close ?? draft.close;
@@ -310,52 +292,32 @@ function headOf(draft: MonthDraft, others: readonly SettingsNote[]) {
   const source = now.sources[month] ?? 'orders';
   const report = MONEY_REPORTS.find(({ table }) => table === source);
   const endMs = endOfMonth(month, draft.timeZone);
+  const isOver = endMs <= Date.parse(closedAt);
   const missing = lackingDays(at).filter(
     (each) => each.report === report?.name && endOfDay(each.day, draft.timeZone) <= Date.parse(closedAt),
   );
-  const completeAsOf =
-    endMs <= Date.parse(closedAt) && missing.length === 0 ? (at.completeAsOf ?? null) : null;
-  const command = (name: string) => printedCommand(name, [month], { brand });
+  const completeAsOf = isOver && missing.length === 0 ? (at.completeAsOf ?? null) : null;
   const latest = draft.closes.at(-1);
-  const moved = close && close === latest ? changedSince(draft, close) : 0;
+  const present = close && close === latest ? closedDays([...before, draft.close]).days : [];
+  // Days up to the end of the month that have another place now.
+  const moved = [...present].filter(([id, { place }]) => now.days.get(id)?.place !== place).length;
+  const notComplete =
+    missing.length > 0
+      ? `days missing: ${exceptionsText(missing)}`
+      : `not complete${isOver ? '' : `: the month ends at ${instantText(new Date(endMs).toISOString())}`}`;
   const notes = [
     close
       ? `closed: ${instantText(closedAt)} by ${close.by}`
-      : `not closed: may still change. To close it: ${command('close')}`,
-    ...(completeAsOf === null
-      ? [
-          missing.length > 0
-            ? `days missing: ${exceptionsText(missing)}`
-            : `not complete${endMs <= Date.parse(closedAt) ? '' : `: the month ends at ${instantText(new Date(endMs).toISOString())}`}`,
-        ]
-      : [`complete as of ${instantText(completeAsOf)}`]),
+      : `not closed: may still change. To close it: ${printedCommand('close', [month], { brand })}`,
+    completeAsOf === null ? notComplete : `complete as of ${instantText(completeAsOf)}`,
     `from ${source}${source === 'orders' ? ', because the brand has no transactions of the whole month' : ''}`,
-    ...skippedNotes(month, before),
-    ...(at.settings === undefined ? [] : [`settings ${at.settings.slice(0, 8)}`]),
-    ...(moved > 0
-      ? [
-          `${moved} days changed since it was closed: ${printedCommand('query', ['FROM since_close ORDER BY ALL'])}`,
-        ]
-      : []),
-    ...(close ? [] : others.filter((each) => each.brand === brand).map(({ text }) => text)),
   ];
-  return { brand, month, closedAt: close ? closedAt : null, source, completeAsOf, missing, notes };
-}
-
-/** Months after the close before that have no close of their own. */
-function skippedNotes(month: string, before: readonly Close[]): string[] {
   const last = before.at(-1);
-  if (!last || `${last.month}-31` >= dayBefore(month)) return [];
-  return [`contains all records after ${last.month}: the months between have no close of their own`];
-}
-
-function dayBefore(month: string): string {
-  return new Date(Date.parse(`${month}-01`) - 1).toISOString().slice(0, 10);
-}
-
-/** How many days up to the end of the month have another place now. */
-function changedSince(draft: MonthDraft, close: Close): number {
-  const before = draft.closes.filter((each) => each.month < close.month);
-  const [then, now] = [closedDays([...before, close]).days, closedDays([...before, draft.close]).days];
-  return [...now].filter(([id, { place }]) => then.get(id)?.place !== place).length;
+  if (last && last.month < addMonths(month, -1))
+    notes.push(`contains all records after ${last.month}: the months between have no close of their own`);
+  if (at.settings !== undefined) notes.push(`settings ${at.settings.slice(0, 8)}`);
+  const since = printedCommand('query', ['FROM since_close ORDER BY ALL']);
+  if (moved > 0) notes.push(`${moved} days changed since it was closed: ${since}`);
+  if (!close) notes.push(...others.filter((each) => each.brand === brand).map(({ text }) => text));
+  return { brand, month, closedAt: close ? closedAt : null, source, completeAsOf, missing, notes };
 }

@@ -64,30 +64,21 @@ async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Pr
   const damaged: string[] = [];
   const closes = await readCloses(store, brand, ({ message }) => damaged.push(message));
   if (json) printJson({ closes: closes.map(summaryOf), damaged });
-  else print(closes.length === 0 ? noneText(brand) : closesTable(closes));
+  else if (closes.length > 0) print(closesTable(closes));
+  else
+    print(
+      `No month${brand === undefined ? '' : ` of ${brand}`} is closed. To close one: ${printedCommand('close', ['2026-10'])}`,
+    );
   for (const message of damaged) note(oneLine(`error: ${withRunnableCommands(message)}`));
   process.exitCode = damaged.length > 0 ? EXIT.failed : EXIT.complete;
 }
 
 /** A close in the form of `--json`. */
-export function summaryOf(close: Close) {
-  const {
-    brand,
-    month: of,
-    closedAt,
-    by,
-    settings,
-    days,
-    totals,
-    exceptions,
-    roles,
-    unreadable,
-    erased,
-  } = close;
-  return {
-    ...{ brand, month: of, closedAt, by, settings: settings ?? null, days: days.length },
-    ...{ totals, exceptions, roles, unreadable, erased: erased.length },
-  };
+function summaryOf({ brand, month: of, closedAt, by, settings, ...close }: Close) {
+  const { days, totals, exceptions, roles, unreadable, erased } = close;
+  const counts = { days: days.length, erased: erased.length };
+  const origin = { closedAt, by, settings: settings ?? null };
+  return { brand, month: of, ...origin, ...counts, totals, exceptions, roles, unreadable };
 }
 
 function closedText(close: Close): string {
@@ -102,12 +93,15 @@ function closedText(close: Close): string {
 }
 
 function closesTable(closes: readonly Close[]): string {
-  const rows = closes.map(
-    ({ brand, month: of, closedAt, by, days, exceptions, roles, unreadable, erased }) => ({
-      ...{ brand, month: of, closed: closedAt, by, days: days.length, 'not whole': exceptions.length },
-      ...{ 'without field': roles.length, unreadable: unreadable.length, erased: erased.length },
-    }),
-  );
+  const rows = closes.map(({ brand, month: of, closedAt, by, ...close }) => ({
+    ...{ brand, month: of, closed: closedAt, by },
+    ...{ days: close.days.length, 'not whole': close.exceptions.length },
+    ...{
+      'without field': close.roles.length,
+      unreadable: close.unreadable.length,
+      erased: close.erased.length,
+    },
+  }));
   return table(rows);
 }
 
@@ -119,9 +113,4 @@ function nameOfUser(): string {
     // A container may run as a user without a name.
     return 'unknown';
   }
-}
-
-function noneText(brand: string | undefined): string {
-  const of = brand === undefined ? '' : ` of ${brand}`;
-  return `No month${of} is closed. To close one: ${printedCommand('close', ['2026-10'])}`;
 }

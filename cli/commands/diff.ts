@@ -5,7 +5,7 @@
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { rowsSql } from '../../shared/catalog/record-sql.ts';
 import { configError } from '../../shared/errors.ts';
-import { type Json, type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
+import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
 import { readSchema } from '../../shared/lake/documents/read.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -29,7 +29,7 @@ type DiffFlags = Omit<SharedFlags, 'settings'> & { settings?: string };
 export function addDiff(program: CliCommand): void {
   program
     .command('diff')
-    .description('show which records of a day changed in later readings, or what new settings would change')
+    .description('show what changed on a day, or what new settings would change')
     .argument('[report]', 'a report or its table, e.g. orders')
     .argument('[day]', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
@@ -61,7 +61,15 @@ The same as SQL: the views "changes" (each record) and "restatements" (each day)
       const report = reportNamed(name);
       const found = await changedDays(store, report, of, json ? MAX_JSON_RECORDS : MAX_SHOWN_RECORDS);
       const days = found.filter((each) => brand === undefined || each.brand === brand);
-      if (days.length === 0) throw nothingOf(store, report, of, brand, found);
+      if (days.length === 0) {
+        const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
+        const others =
+          found.length > 0 ? ` It has the day of: ${found.map((each) => each.brand).join(', ')}.` : '';
+        throw configError(
+          'day_not_committed',
+          `${store.url} has nothing of ${report.name} ${of}${whose}.${others} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
+        );
+      }
       if (json) printJson({ days });
       else print(days.map((each) => dayText(each, report)).join('\n\n'));
     });
@@ -69,17 +77,15 @@ The same as SQL: the views "changes" (each record) and "restatements" (each day)
 
 type ChangedDay = Awaited<ReturnType<typeof changedDays>>[number];
 type Change = ReturnType<typeof changeOf>;
-type TableDiff = Change['diff'];
+type Fact = Readonly<Record<string, Json>>;
 
 interface ChangedRecord {
   what: Json;
   key?: Json;
   copies?: number;
-  record?: JsonObject;
+  record?: Fact;
   columns?: { name: string; before: Json; after: Json }[];
 }
-
-type Fact = Readonly<Record<string, Json>>;
 
 /**
  * The day of each brand, with its changes, the newest first, in the form of `--json`.
@@ -113,44 +119,18 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
     const names = numbers.map((column) => column.name);
     const rows = inDuckDb(rowsSql({ table, report: name }, schema, names, ['_key', '_what', '_place']));
     const places = `(SELECT brand, unnest(range(coalesce(anew_place, 0), place + 1)) AS reached FROM ${coverageTable.name} WHERE ${isOfDay})`;
-    const sums = await rowsOf(
-      placedSumsSql(
-        `(SELECT * EXCLUDE (_key, _what, _place), _key AS key, _what AS what, _place AS place FROM ${rows})`,
-        places,
-        names,
-      ),
-    );
-    const totals =
-      history === undefined
-        ? []
-        : await rowsOf(
-            placedSumsSql(`(SELECT * FROM ${history})`, places, ['amount', 'commission'], 'currency'),
-          );
-    const [days, changes, records] = [
-      await rowsOf(daysSql),
-      await rowsOf(changesSql),
-      await rowsOf(recordsSql),
-    ];
-    return days.map(({ brand, rows: stored, closed, anew }) => {
+    const placed = `(SELECT * EXCLUDE (_key, _what, _place), _key AS key, _what AS what, _place AS place FROM ${rows})`;
+    const sums = await rowsOf(placedSumsSql(placed, places, names));
+    if (history !== undefined)
+      sums.push(...(await rowsOf(placedSumsSql(history, places, ['amount', 'commission'], 'currency'))));
+    const [changes, records] = [await rowsOf(changesSql), await rowsOf(recordsSql)];
+    return (await rowsOf(daysSql)).map(({ brand, rows: stored, closed, anew }) => {
       const isOwn = (fact: Fact) => fact.brand === brand;
-      const at = (place: number) =>
-        [...sums, ...totals].filter((fact) => isOwn(fact) && Number(fact.reached) === place);
-      const own = changes.filter(isOwn).map((fact) =>
-        changeOf(
-          fact,
-          at,
-          records.filter((each) => isOwn(each) && each.place === fact.place),
-        ),
-      );
-      return {
-        brand: shown(brand),
-        report: name,
-        day: of,
-        rows: Number(stored),
-        closed,
-        ...(anew !== null && { anew }),
-        changes: own,
-      };
+      const sumsAt = (place: number) => sums.filter((fact) => isOwn(fact) && Number(fact.reached) === place);
+      const recordsOf = ({ place }: Fact) => records.filter((each) => isOwn(each) && each.place === place);
+      const own = changes.filter(isOwn).map((fact) => changeOf(fact, sumsAt, recordsOf(fact)));
+      const head = { brand: shown(brand), report: name, day: of, rows: Number(stored), closed };
+      return { ...head, ...(anew !== null && { anew }), changes: own };
     });
   } finally {
     connection.closeSync();
@@ -160,19 +140,25 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
 const TIME = "'%Y-%m-%dT%H:%M:%S.%gZ'";
 
 /**
- * The number of rows and the sums of columns at each of these places. A group of records with one key counts as it was before
- * its first later change.
- * @param by a column that divides the sums
+ * The sums of columns at each of these places, and the number of `rows`. A group of records with one key counts as it was
+ * before its first later change.
+ * @param by a column that divides the sums: `amount USD`
  */
-function placedSumsSql(rows: string, places: string, names: readonly string[], by?: string): string {
-  const sums = names.map((name) => `CAST(sum(sign * ${identifier(name)}) AS varchar) AS ${identifier(name)}`);
-  const group = ['brand', 'reached', ...(by === undefined ? [] : [by])].join(', ');
-  return `SELECT ${[group, 'CAST(sum(sign) AS bigint) AS all_rows', ...sums].join(', ')} FROM (
+function placedSumsSql(table: string, places: string, names: readonly string[], by?: string): string {
+  const of = by === undefined ? "''" : `' ' || coalesce(${by}, 'without ${by}')`;
+  const sumSql = (name: string, value: string) =>
+    `SELECT brand, reached, ${literal(name)} || ${of} AS name, CAST(sum(${value}) AS varchar) AS sum FROM signed WHERE sign <> 0 GROUP BY ALL`;
+  const sums = names.map((name) => sumSql(name, `sign * ${identifier(name)}`));
+  return `WITH signed AS (
   SELECT r.*, p.reached, CASE WHEN key IS NULL THEN CASE what WHEN 'added' THEN -1 ELSE 1 END
     WHEN what <> 'added' AND rank() OVER (PARTITION BY r.brand, p.reached, key ORDER BY place) = 1 THEN 1 ELSE 0 END AS sign
-  FROM ${rows} AS r JOIN ${places} AS p ON r.brand = p.brand AND place > p.reached
-) WHERE sign <> 0 GROUP BY ${group}`;
+  FROM ${table} AS r JOIN ${places} AS p ON r.brand = p.brand AND place > p.reached
+)
+${[...(by === undefined ? [sumSql(ALL_ROWS, 'sign')] : []), ...sums].join(' UNION ALL ')}`;
 }
+
+/** The name of the number of rows among the sums; no column has it. */
+const ALL_ROWS = ' rows';
 
 function onUnreadable(what: string, why: string): never {
   throw configError(
@@ -182,11 +168,12 @@ function onUnreadable(what: string, why: string): never {
 }
 
 function changeOf(fact: Fact, sumsAt: (place: number) => Fact[], records: readonly Fact[]) {
-  const [before, after] = [-1, 0].map((step) => sumsOf(sumsAt(Number(fact.place) + step)));
+  const [before = {}, after = {}] = [-1, 0].map((step) => sumsOf(sumsAt(Number(fact.place) + step)));
+  const { [ALL_ROWS]: rowsBefore = 0, ...sumsBefore } = before;
+  const { [ALL_ROWS]: rowsAfter = 0, ...sumsAfter } = after;
   return {
     ...{ id: fact.version, previousId: fact.previous, at: shown(fact.changed_at), cause: shown(fact.cause) },
-    ...{ rowsBefore: before?.rows ?? 0, rowsAfter: after?.rows ?? 0 },
-    ...{ sumsBefore: before?.sums ?? {}, sumsAfter: after?.sums ?? {} },
+    ...{ rowsBefore: Number(rowsBefore), rowsAfter: Number(rowsAfter), sumsBefore, sumsAfter },
     diff: {
       ...{ added: Number(fact.added), removed: Number(fact.removed), altered: Number(fact.altered) },
       records: records.map(recordOf),
@@ -194,25 +181,10 @@ function changeOf(fact: Fact, sumsAt: (place: number) => Fact[], records: readon
   };
 }
 
-/** Sums by column, e.g. `amount`, and by role and currency, e.g. `amount USD`. */
-function sumsOf(facts: readonly Fact[]): { rows: number; sums: Fact } {
-  const sums = facts.flatMap(({ brand: _brand, reached: _reached, all_rows: _rows, currency, ...values }) =>
-    Object.entries(values).flatMap(([name, sum]) => {
-      const of = currency === undefined ? '' : ` ${currency ?? 'without currency'}`;
-      return sum === null
-        ? []
-        : [
-            [
-              name + of,
-              shown(sum)
-                .replace(/(\.\d*?)0+$/, '$1')
-                .replace(/\.$/, ''),
-            ] as const,
-          ];
-    }),
-  );
-  const all = facts.find(({ currency }) => currency === undefined);
-  return { rows: Number(all?.all_rows ?? 0), sums: Object.fromEntries(sums) };
+function sumsOf(facts: readonly Fact[]): Record<string, string> {
+  const known = facts.filter(({ sum }) => sum !== null);
+  const digits = (sum: string) => (sum.includes('.') ? sum.replace(/\.?0+$/, '') : sum);
+  return Object.fromEntries(known.map(({ name, sum }) => [shown(name), digits(shown(sum))]));
 }
 
 function recordOf({ what = null, key = null, columns, before, after, copies }: Fact): ChangedRecord {
@@ -220,34 +192,12 @@ function recordOf({ what = null, key = null, columns, before, after, copies }: F
     const values = typeof text === 'string' ? parseJson(text) : null;
     return isJsonObject(values) ? values : {};
   });
-  if (typeof columns !== 'string')
-    return {
-      what,
-      ...(key !== null && { key }),
-      copies: Number(copies),
-      record: (what === 'added' ? now : old) ?? {},
-    };
-  const names = columns.split(', ');
-  return {
-    what,
-    key,
-    columns: names.map((name) => ({ name, before: old?.[name] ?? null, after: now?.[name] ?? null })),
-  };
-}
-
-function nothingOf(
-  { url }: ObjectStore,
-  report: ReportDefinition,
-  of: string,
-  brand: string | undefined,
-  others: readonly ChangedDay[],
-) {
-  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
-  const hint = others.length > 0 ? ` It has the day of: ${others.map((each) => each.brand).join(', ')}.` : '';
-  return configError(
-    'day_not_committed',
-    `${url} has nothing of ${report.name} ${of}${whose}.${hint} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
-  );
+  if (typeof columns !== 'string') {
+    const record = (what === 'added' ? now : old) ?? {};
+    return { what, ...(key !== null && { key }), copies: Number(copies), record };
+  }
+  const valuesOf = (name: string) => ({ name, before: old?.[name] ?? null, after: now?.[name] ?? null });
+  return { what, key, columns: columns.split(', ').map(valuesOf) };
 }
 
 function dayText(
@@ -264,24 +214,24 @@ function dayText(
 
 function changeText(change: Change): string {
   const { at, cause, rowsBefore, rowsAfter, diff } = change;
+  const { records, added, removed, altered } = diff;
   const size = `${count(rowsBefore)} → ${counted(rowsAfter, 'row')}`;
-  return [
-    `${styleText('cyan', instantText(at))}  ${cause}  ${size}  ${countsText(diff)}`,
-    ...sumLines(change),
-    ...recordLines(diff),
-  ].join('\n');
-}
-
-function countsText({ added, removed, altered }: TableDiff): string {
-  return [
+  const counts = [
     styleText('green', `+${count(added)}`),
     styleText('red', `−${count(removed)}`),
     styleText('yellow', `~${count(altered)}`),
   ].join(' ');
+  const left = added + removed + altered - records.reduce((sum, { copies = 1 }) => sum + copies, 0);
+  return [
+    `${styleText('cyan', instantText(at))}  ${cause}  ${size}  ${counts}`,
+    ...sumLines(change),
+    ...records.flatMap(recordText),
+    ...(left > 0 ? [`  and ${count(left)} more: --json, or SELECT * FROM changes`] : []),
+  ].join('\n');
 }
 
 function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
-  const names = [...new Set([...Object.keys(sumsBefore), ...Object.keys(sumsAfter)])];
+  const names = Object.keys({ ...sumsBefore, ...sumsAfter });
   // The sum of a column may add several currencies.
   return names
     .filter((name) => !names.some((other) => other.startsWith(`${name} `)))
@@ -289,26 +239,20 @@ function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
     .map((name) => `  sum of ${name}: ${shown(sumsBefore[name])} → ${shown(sumsAfter[name])}`);
 }
 
-function recordLines({ records, added, removed, altered }: TableDiff): string[] {
-  const left = added + removed + altered - records.reduce((sum, { copies = 1 }) => sum + copies, 0);
-  return [
-    ...records.flatMap(recordText),
-    ...(left > 0 ? [`  and ${count(left)} more: --json, or SELECT * FROM changes`] : []),
-  ];
-}
-
-function recordText({ what, key: of, copies = 1, record = {}, columns }: ChangedRecord): string[] {
+function recordText({ what, key, copies = 1, record = {}, columns }: ChangedRecord): string[] {
   if (columns) {
     const altered = columns.map(({ name, before, after }) =>
       oneLine(`    ${name}: ${shown(before)} → ${shown(after)}`),
     );
-    return [`  ${styleText('yellow', '~')} ${oneLine(shown(of))}`, ...altered];
+    return [`  ${styleText('yellow', '~')} ${oneLine(shown(key))}`, ...altered];
   }
-  const [sign, color] = what === 'added' ? (['+', 'green'] as const) : (['−', 'red'] as const);
-  const times = copies > 1 ? `${count(copies)} × ` : '';
-  const key = of === undefined ? '' : `${shown(of)}  `;
+  const sign = what === 'added' ? styleText('green', '+') : styleText('red', '−');
   const values = Object.entries(record).map(([name, value]) => `${name}=${shown(value)}`);
-  return [`  ${styleText(color, sign)} ${oneLine(`${times}${key}${values.join(' ')}`)}`];
+  const before = [
+    ...(copies > 1 ? [`${count(copies)} × `] : []),
+    ...(key === undefined ? [] : [`${shown(key)}  `]),
+  ];
+  return [`  ${sign} ${oneLine(`${before.join('')}${values.join(' ')}`)}`];
 }
 
 function shown(value: unknown): string {

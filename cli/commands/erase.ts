@@ -53,15 +53,8 @@ async function eraseOptions(names: readonly string[], flags: EraseFlags): Promis
   const only = names.length > 0 ? names.map((name) => reportNamed(name).name) : undefined;
   checkOrder(from, to);
   const access = await writableLake(flags);
-  return {
-    ...access,
-    brand,
-    only,
-    from,
-    to,
-    plans: plan,
-    erasedSums: erasedSums(access.lake.store, access.reports),
-  };
+  const sums = erasedSums(access.lake.store, access.reports);
+  return { ...access, brand, only, from, to, plans: plan, erasedSums: sums };
 }
 
 /** @throws BrandReportsError `config` if nobody has confirmed it */

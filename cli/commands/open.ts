@@ -26,7 +26,9 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
       const { localFolder: folder } = lake.store;
       if (folder === undefined) {
         await replaceFile(SCRIPT, await scriptOf(lake));
-        return print(SCRIPT_TEXT);
+        return print(
+          `${styleText('green', 'written')}: ${SCRIPT}\nNext: duckdb -init ${SCRIPT}, with your AWS credentials. After a sync, run this command again.`,
+        );
       }
       const isOld = existsSync(databaseFile(folder));
       const file = await writeDatabase(lake, folder).catch((error: unknown) => {
@@ -35,28 +37,8 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
         const message = `${databaseFile(folder)} cannot be written (${code}). Make the folder of the lake writable, remove any other file of that name, then run open again.`;
         throw configError('database_unwritable', message);
       });
-      print(databaseText(file, isOld));
+      print(
+        `${styleText('green', isOld ? 'written again' : 'written')}: ${file}\nNext: duckdb -readonly ${shellWord(file)} "FROM orders_daily". Other tools: docs/how-to/open-in-bi-tools.md`,
+      );
     });
 }
-
-function databaseText(file: string, isOld: boolean): string {
-  return `${styleText('green', isOld ? 'written again' : 'written')}: ${file}
-
-DuckDB
-  duckdb -readonly ${shellWord(file)} "FROM orders_daily"
-Python, a notebook
-  duckdb.connect(${JSON.stringify(file)}, read_only=True).sql("FROM orders_daily")
-Metabase, DBeaver, dbt and others: docs/how-to/open-in-bi-tools.md
-
-Every later sync replaces the file; a tool that has it open sees the new one when it connects again.
-Open it for reading only: the next sync drops what you write into it.
-Its paths are absolute: after you move the lake, run this command again.`;
-}
-
-const SCRIPT_TEXT = `${styleText('green', 'written')}: ${SCRIPT}
-
-DuckDB, with your AWS credentials (environment, profile or role)
-  duckdb -init ${SCRIPT}
-
-After a sync, run this command again: the script names the files that are current now, and those of
-replaced versions are deleted after "snapshotRetentionDays".`;

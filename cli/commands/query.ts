@@ -7,7 +7,6 @@ import { closesTable } from '../../shared/catalog/closes-table.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { BrandReportsError, configError } from '../../shared/errors.ts';
 import { errorSummary } from '../../shared/outcome.ts';
-import type { View } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { beforeTable } from '../../shared/lake/paths.ts';
@@ -47,14 +46,21 @@ export function addQuery(program: CliCommand): void {
     )
     .option('--json', 'print the rows as one JSON array of objects: --format json')
     .option('--output <file>', 'write the rows to a file; its ending is the format: .csv, .json or .parquet')
-    .addHelpText('after', helpText)
+    .example(
+      [
+        'query "SELECT publisher_id, currency, sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"',
+        'query --as-of 2026-01-31T06:00:00Z "SELECT status, count(*) FROM orders GROUP BY status"',
+        'query --csv invoice=invoice.csv "SELECT * FROM invoice ANTI JOIN orders ON order_id = transid"',
+        `query --output orders.csv "SELECT * FROM orders WHERE dt >= '2026-03-01'"`,
+      ],
+      relationsText(),
+    )
     .action(async (argument: string | undefined, flags: QueryFlags) => {
       const sql = await readSql(argument);
       const lake = { ...(await sqlLake(flags)), asOf: flags.asOf, csvs: flags.csv };
       try {
-        await (flags.output === undefined
-          ? printRows(lake, sql, flags)
-          : saveRows(lake, sql, flags.output, flags));
+        if (flags.output === undefined) await printRows(lake, sql, flags);
+        else await saveRows(lake, sql, flags.output, flags);
       } catch (thrown) {
         const error = withNames(thrown, flags.csv);
         if (!(error instanceof BrandReportsError) || !SQL_ERRORS.includes(error.code)) throw thrown;
@@ -156,27 +162,15 @@ function tableNames(): string[] {
 }
 
 export function relationsText(): string {
+  const views = VIEWS.map(withDay).map(({ name, description, columns }) => {
+    const described = columns.map(([column, , meaning]) => [column, meaning] as const);
+    return `  ${name}: ${description}\n${listed(described, '    ')}`;
+  });
   return `Tables:
 ${listed(TABLES, '  ')}
 
 Views and their columns:
-${VIEWS.map(withDay).map(viewText).join('\n')}`;
-}
-
-function helpText(): string {
-  return `
-${relationsText()}
-
-Example:
-  $ brand-reports query "SELECT publisher_id, currency, sum(clicks), sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"
-  $ brand-reports query --as-of 2026-01-31T06:00:00Z "SELECT status, count(*) FROM orders GROUP BY status"
-  $ brand-reports query --csv invoice=invoice.csv "SELECT * FROM invoice ANTI JOIN orders ON order_id = transid"
-  $ brand-reports query --output orders.csv "SELECT * FROM orders WHERE dt >= '2026-03-01'"`;
-}
-
-function viewText({ name, description, columns }: View): string {
-  const described = columns.map(([column, , text]) => [column, text] as const);
-  return `  ${name}: ${description}\n${listed(described, '    ')}`;
+${views.join('\n')}`;
 }
 
 function listed(lines: readonly Described[], indent: string): string {

@@ -7,22 +7,22 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../../shared/column-types.ts';
-import { type MonthSpan, isDay, isInSpan, monthOf } from '../../shared/days.ts';
-import { BrandReportsError, asBrandReportsError, configError } from '../../shared/errors.ts';
+import { isDay, isInSpan, monthOf } from '../../shared/days.ts';
+import { BrandReportsError, configError } from '../../shared/errors.ts';
 import { beforeShape } from '../../shared/history/index.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
-import { type Committed, type DayHistory, loseVersion } from '../../shared/lake/documents/ledger.ts';
+import { type Committed, loseVersion } from '../../shared/lake/documents/ledger.ts';
 import {
   type CommittedDay,
   type ReportLedgers,
   committedDays,
-  committedSnapshotKey,
   readLedger,
   readLedgers,
   readSchema,
 } from '../../shared/lake/documents/read.ts';
 import { dayPartition, ledgerKey, parseCloseKey, schemaKey, versionKey } from '../../shared/lake/paths.ts';
+import type { Row } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -80,6 +80,11 @@ export function addVerify(program: CliCommand): void {
     .action(async (names: string[], { restore = false, ...flags }: RunFlags & { restore?: boolean }) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
+      const { from, to } = flags;
+      const span = {
+        ...(from !== undefined && { from: monthOf(from) }),
+        ...(to !== undefined && { to: monthOf(to) }),
+      };
       // Without a restore, the catalog is not needed.
       const access = await lakeAccess(restore ? flags : { lake: flags.lake });
       const found = await restoreDocuments({
@@ -87,15 +92,20 @@ export function addVerify(program: CliCommand): void {
         isWanted: ({ report, brand, month }) =>
           (!report || wanted.length === 0 || wanted.includes(report.table)) &&
           (brand === undefined || brand === (flags.brand ?? brand)) &&
-          (month === undefined || isInSpan(month, spanOf(flags))),
+          (month === undefined || isInSpan(month, span)),
       });
       const documents = found.map(withAdvice);
       if (documents.some(({ outcome }) => outcome === 'restored'))
         await rewriteDatabase(access.lake, undefined);
       const unusable = new Set(documents.flatMap(({ advice, key }) => (advice === undefined ? [] : [key])));
       const ledgers = restore ? createLakeDocuments({ ...access, store: access.lake.store }) : undefined;
-      const tables = await verifyTables(access.lake.store, wanted, flags, { unusable, ledgers });
-      if (tables.length + documents.length === 0) throw nothingToVerify(access.lake.store);
+      const lake = await readLedgers(access.lake.store, reports, span);
+      const tables = await verifyTables(access.lake.store, lake, wanted, flags, { unusable, ledgers });
+      if (tables.length + documents.length === 0)
+        throw configError(
+          'nothing_to_verify',
+          `There is nothing to verify: ${access.lake.store.url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
+        );
       const failed = unusable.size > 0 || tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';
       if (flags.json) printJson({ status, ...(documents.length > 0 && { documents }), tables });
@@ -111,11 +121,8 @@ function withAdvice(document: DamagedDocument): FoundDocument {
   if (outcome === 'restored') return document;
   const { month = '', brand = '' } = parseCloseKey(key) ?? {};
   const isLeftDamaged = brand !== '' && writtenAt === undefined && outcome === 'damaged';
-  return { ...document, advice: isLeftDamaged ? removing(month, brand) : restoring() };
-}
-
-function removing(month: string, brand: string): string {
-  return printedCommand('close', [month, '--brand', brand, '--remove']);
+  const removing = printedCommand('close', [month, '--brand', brand, '--remove']);
+  return { ...document, advice: isLeftDamaged ? removing : restoring() };
 }
 
 function dayCommand(
@@ -125,24 +132,9 @@ function dayCommand(
   return printedCommand(name, [report.name, '--brand', brand, '--from', day, '--to', day]);
 }
 
-/** Rebuilds the day from its raw records or, if they are no longer kept, reads it from the service. */
-function healing(day: CommittedDay): string {
-  return `${dayCommand('rebuild', day)} || ${dayCommand('sync', day)}`;
-}
-
-function nothingToVerify({ url }: ObjectStore) {
-  return configError(
-    'nothing_to_verify',
-    `There is nothing to verify: ${url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
-  );
-}
-
-function spanOf({ from, to }: RunFlags): MonthSpan {
-  return { ...(from !== undefined && { from: monthOf(from) }), ...(to !== undefined && { to: monthOf(to) }) };
-}
-
 async function verifyTables(
   store: ObjectStore,
+  lake: readonly ReportLedgers[],
   wanted: readonly string[],
   flags: RunFlags,
   restored: Restored,
@@ -150,11 +142,10 @@ async function verifyTables(
   const { from = '', to = '9' } = flags;
   const isWanted = (day: string) => day >= from && day <= to;
   const isOfBrand = ({ brand }: { brand: string }) => brand === (flags.brand ?? brand);
-  const lake = (await readLedgers(store, reports, spanOf(flags))).filter(isOfBrand);
   const verified: VerifiedTable[] = [];
   for (const report of Object.values(reports)) {
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
-    const ledgers = lake.filter((each) => each.report === report);
+    const ledgers = lake.filter((each) => each.report === report && isOfBrand(each));
     const ofBrands: VerifiedTable[] = [];
     for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted, restored));
     const isInScope = (damage: LinkDamage) =>
@@ -205,10 +196,6 @@ async function verifyBrand(
   return { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
 }
 
-function objectsOf(committed: Committed | undefined) {
-  return [committed?.snapshot, committed?.history?.object?.snapshot];
-}
-
 /** Damage to the links of a local lake, which other tools read. */
 async function damagedLinks(
   store: ObjectStore,
@@ -219,6 +206,10 @@ async function damagedLinks(
   const { localFolder } = store;
   if (localFolder === undefined) return [];
   const days = committedDays(ledgers);
+  const objectsOf = (committed: Committed | undefined) => [
+    committed?.snapshot,
+    committed?.history?.object?.snapshot,
+  ];
   const found: LinkDamage[] = [];
   const damages = dayTables(report).flatMap((of) =>
     linkDamages(localFolder, of, days)
@@ -244,112 +235,90 @@ async function damagedLinks(
   return found;
 }
 
+/** A file of a day, with the facts of its rows in the ledger. */
+interface DayFile {
+  what: string;
+  key: string;
+  table: string;
+  snapshot: string;
+  columns: readonly Column[];
+  rows: number;
+  digest?: string;
+  isKnown?: (row: Row) => boolean;
+}
+
+async function filesOf(
+  store: ObjectStore,
+  { report, brand, day, committed }: CommittedDay,
+): Promise<DayFile[]> {
+  const { columns } = await readSchema(store, report);
+  const { snapshot, rows, digest, history } = committed;
+  const key = versionKey(report.table, brand, day, snapshot);
+  const file = { what: 'the snapshot', key, table: report.table, snapshot, columns, rows, digest };
+  if (!history?.object) return [file];
+  const { place: last, anewPlace = 0, object } = history;
+  const { name: table, columns: ofChanges } = beforeShape(report, columns);
+  const isKnown = ({ _place: place }: Row) => typeof place === 'bigint' && place <= last && place > anewPlace;
+  const before = versionKey(table, brand, day, object.snapshot);
+  const what = `what its records were before (${before})`;
+  return [file, { ...object, what, key: before, table, columns: ofChanges, isKnown }];
+}
+
 /**
  * @returns how the day differs from the ledger. If a run has replaced the snapshot meanwhile, the new one is compared
  */
-async function verifyDay(store: ObjectStore, first: CommittedDay): Promise<Mismatch | undefined> {
-  for (let current = first; ; ) {
-    const { report, brand, day, committed } = current;
-    const { columns } = await readSchema(store, report);
-    const key = committedSnapshotKey(current);
-    const ofRows = await compare(store, committed, columns, key);
-    const ofChanges = ofRows ? undefined : await compareChanges(store, current);
-    const message = ofRows ?? ofChanges?.message;
-    if (message === undefined) return undefined;
+async function verifyDay(store: ObjectStore, current: CommittedDay): Promise<Mismatch | undefined> {
+  const { report, brand, day, committed } = current;
+  const { localFolder } = store;
+  for (const file of await filesOf(store, current)) {
+    const problem = await problemOf(store, file, file.key);
+    if (problem === undefined) continue;
     const latest = (await entryNow(store, report, brand, day))?.committed;
-    if (latest && latest.snapshot !== committed.snapshot) {
-      current = { ...current, committed: latest };
-      continue;
-    }
-    const link = linkAt(report.table, dayPartition(brand, day), committed.snapshot);
-    const linked = ofRows && (await relinking(store, committed, columns, link, key));
+    if (latest && latest.snapshot !== committed.snapshot)
+      return verifyDay(store, { ...current, committed: latest });
+    // The link keeps the rows of a file that was deleted or replaced. Without it, the day is rebuilt from its raw records or,
+    // if they are no longer kept, read again.
+    const link = linkAt(file.table, dayPartition(brand, day), file.snapshot);
+    const isLinked = localFolder !== undefined && !(await problemOf(store, file, link));
     return {
       dt: day,
       snapshot: committed.snapshot,
-      message,
-      advice: linked ?? ofChanges?.advice ?? healing(current),
+      message: `${file.what} ${problem}`,
+      advice: isLinked
+        ? linking(join(localFolder, link), join(localFolder, file.key))
+        : `${dayCommand('rebuild', current)} || ${dayCommand('sync', current)}`,
     };
   }
+  return undefined;
 }
 
 async function entryNow(store: ObjectStore, report: ReportDefinition, brand: string, day: string) {
   return (await readLedger(store, report, brand, monthOf(day))).days[day];
 }
 
-async function compare(
+async function problemOf(
   store: ObjectStore,
-  { rows, digest: written }: Pick<Committed, 'rows' | 'digest'>,
-  columns: readonly Column[],
+  { columns, rows, digest, isKnown = () => true }: DayFile,
   key: string,
 ): Promise<string | undefined> {
   const object = await store.get(key);
-  if (!object) return 'the snapshot is missing';
-  const digest = new Digest();
+  if (!object) return 'is missing';
+  const found = new Digest();
+  let others = 0;
   try {
-    for await (const row of readWithParquetjs(object.body, columns)) digest.add(row);
-  } catch (thrown) {
-    if (!(thrown instanceof BrandReportsError)) throw thrown;
-    return thrown.message;
-  }
-  if (digest.rows !== rows) return `${counted(digest.rows, 'row')}, but the ledger has ${count(rows)}`;
-  return digest.value() === written
-    ? undefined
-    : 'the digest differs: the values were changed after they were written';
-}
-
-/** A command that restores a file from its link, which keeps the rows of a file that was deleted or replaced. */
-async function relinking(
-  store: ObjectStore,
-  written: Pick<Committed, 'rows' | 'digest'>,
-  columns: readonly Column[],
-  link: string,
-  key: string,
-): Promise<string | undefined> {
-  const { localFolder } = store;
-  if (localFolder === undefined || (await compare(store, written, columns, link))) return undefined;
-  return linking(join(localFolder, link), join(localFolder, key));
-}
-
-/** Compares the object that has what the records of a day were before with the ledger. */
-async function compareChanges(
-  store: ObjectStore,
-  { brand, report, day, committed: { history } }: CommittedDay,
-): Promise<{ message: string; advice: string | undefined } | undefined> {
-  const { object } = history ?? {};
-  if (!history || !object) return undefined;
-  const { columns, name } = beforeShape(report, (await readSchema(store, report)).columns);
-  const key = versionKey(name, brand, day, object.snapshot);
-  const problem = await problemOfChanges(store, key, columns, { ...history, object });
-  if (problem === undefined) return undefined;
-  const link = linkAt(name, dayPartition(brand, day), object.snapshot);
-  const { localFolder } = store;
-  const isLinked =
-    localFolder !== undefined && !(await problemOfChanges(store, link, columns, { ...history, object }));
-  return {
-    message: `what its records were before (${key}) ${problem}`,
-    advice: isLinked ? linking(join(localFolder, link), join(localFolder, key)) : undefined,
-  };
-}
-
-async function problemOfChanges(
-  store: ObjectStore,
-  key: string,
-  columns: readonly Column[],
-  { place, anewPlace = 0, object }: DayHistory & Required<Pick<DayHistory, 'object'>>,
-): Promise<string | undefined> {
-  const stored = await store.get(key);
-  if (!stored) return 'is missing';
-  let [rows, others] = [0, 0];
-  try {
-    for await (const { _place: at } of readWithParquetjs(stored.body, columns)) {
-      rows += 1;
-      if (typeof at !== 'bigint' || at > place || at <= anewPlace) others += 1;
+    for await (const row of readWithParquetjs(object.body, columns)) {
+      found.add(row);
+      if (!isKnown(row)) others += 1;
     }
   } catch (thrown) {
-    return `cannot be read: ${asBrandReportsError(thrown).message}`;
+    if (!(thrown instanceof BrandReportsError)) throw thrown;
+    return `cannot be read: ${thrown.message}`;
   }
-  if (rows !== object.rows) return `has ${counted(rows, 'row')}, but the ledger has ${count(object.rows)}`;
-  return others === 0 ? undefined : `has ${counted(others, 'row')} of changes that the ledger does not have`;
+  if (found.rows !== rows) return `has ${counted(found.rows, 'row')}, but the ledger has ${count(rows)}`;
+  if (others > 0) return `has ${counted(others, 'row')} of changes that the ledger does not have`;
+  return digest === undefined || found.value() === digest
+    ? undefined
+    : 'has another digest: the values were changed after they were written';
 }
 
 function verifyText(documents: readonly FoundDocument[], tables: readonly VerifiedTable[]): string {
@@ -358,20 +327,22 @@ function verifyText(documents: readonly FoundDocument[], tables: readonly Verifi
     ...{ 'older versions': versions, mismatches: mismatches.length },
   }));
   const findings = tables.flatMap(({ brand, table: name, mismatches }) =>
-    mismatches.map(({ dt, message, advice }) => ({
-      text: `${styleText('red', `${brand} ${name} ${dt}`)}: ${message}`,
-      advice,
-    })),
+    mismatches.map((each) => ({ ...each, what: `${brand} ${name} ${each.dt}` })),
   );
-  const left = documents.filter(({ advice }) => advice !== undefined);
-  const advised = [...new Set([...left, ...findings].map(({ advice }) => advice))];
+  const left = [...documents.filter(({ advice }) => advice !== undefined), ...findings];
   const days = tables.reduce((sum, each) => sum + each.days, 0);
-  const texts = [...documents.map(documentText), ...findings.map(({ text }) => text)];
   const verdict =
-    advised.length === 0
+    left.length === 0
       ? `${styleText('green', 'ok')}: ${counted(days, 'day')} as in the ledger`
-      : `${styleText('red', 'failed')}: ${counted(left.length + findings.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
-  const next = documents.length > left.length ? [`To read the due days: ${printedCommand('sync')}`] : [];
+      : `${styleText('red', 'failed')}: ${counted(left.length, 'finding')} in ${counted(days, 'day')}. To heal them, run:`;
+  const texts = [
+    ...documents.map(documentText),
+    ...findings.map(({ what, message }) => `${styleText('red', what)}: ${message}`),
+  ];
+  const next = documents.some(({ outcome }) => outcome === 'restored')
+    ? [`To read the due days: ${printedCommand('sync')}`]
+    : [];
+  const advised = new Set(left.map(({ advice }) => advice));
   return [table(cells), '', ...texts, verdict, ...advised, ...next].join('\n');
 }
 

@@ -49,27 +49,21 @@ const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   attribution: { click: CLICK_ONCE_SQL },
 };
 
-/** The views of the lake that are marts. */
+/** Each mart, and the view of the lake whose tables decide which days it replaces. */
 const MARTS = [
-  ['publisher_daily', 'publisher_performance'],
-  ['orders_daily', 'orders_daily'],
+  ['publisher_daily', 'publisher_performance', files.viewSql('publisher_performance')],
+  ['orders_daily', 'orders_daily', files.viewSql('orders_daily')],
+  ['commission_ledger', 'transactions_daily', files.LEDGER_SQL],
 ] as const;
 
 export function dbtProject(lake: DbtLake): Map<string, string> {
   const all = Object.values(lake.reports);
   const views = allViews(lake.reports);
-  const marts = MARTS.map(([name, of]) => {
+  const marts = MARTS.map(([name, of, sql]) => {
     const tables = views.flatMap((view) => (view.name === of ? tablesReadBy(views, view) : []));
-    return [
-      name,
-      files.mart(
-        files.viewSql(of),
-        all.filter(({ table }) => tables.includes(table)),
-      ),
-    ] as const;
+    const read = all.filter(({ table }) => tables.includes(table));
+    return [`models/marts/brand_reports__${name}.sql`, files.mart(sql, read)] as const;
   });
-  const ofLedger = all.filter(({ table }) => table === 'transactions');
-  const ledger = ['commission_ledger', files.mart(files.LEDGER_SQL, ofLedger)] as const;
   return new Map([
     ['dbt_project.yml', files.PROJECT],
     ['profiles.yml', files.profiles(lake.database === undefined ? undefined : yaml(lake.database))],
@@ -84,7 +78,7 @@ export function dbtProject(lake: DbtLake): Map<string, string> {
     ...all.map(
       ({ table }) => [`models/staging/${files.STAGED}${table}.sql`, stagingSql(table, lake)] as const,
     ),
-    ...[...marts, ledger].map(([name, text]) => [`models/marts/brand_reports__${name}.sql`, text] as const),
+    ...marts,
   ]);
 }
 
@@ -103,7 +97,13 @@ function stagingSql(table: string, { columns, roles }: DbtLake): string {
   const own = (columns.get(table) ?? []).map(({ name }) => [name, `"${name}"`]);
   const day = { brand: 'CAST(brand AS varchar)', dt: 'CAST(dt AS varchar)', day: 'TRY_CAST(dt AS date)' };
   const ofRoles = (ROLES[table] ?? []).map((role) => [role, `{${table}.${role}}`]);
-  const all = { ...day, ...Object.fromEntries(own), ...day, ...Object.fromEntries(ofRoles), ...TYPED[table] };
+  const all: Record<string, string> = {
+    ...day,
+    ...Object.fromEntries(own),
+    ...day,
+    ...Object.fromEntries(ofRoles),
+    ...TYPED[table],
+  };
   const values = Object.entries(all).map(([name, value]) => `  ${value} AS "${name}"`);
   const sql = `select\n${values.join(',\n')}\nfrom ${SOURCE}`;
   const view = { name: table, description: '', columns: [], tables: [table], sql };

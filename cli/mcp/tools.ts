@@ -19,7 +19,6 @@ import { type Close, lackingDays, readCloses } from '../../shared/lake/documents
 import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import { beforeTable } from '../../shared/lake/paths.ts';
-import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { relationsText } from '../commands/query.ts';
@@ -28,7 +27,6 @@ import { withRunnableCommands } from '../printed-command.ts';
 import { type QueryResult, cell, query } from '../query-result.ts';
 import { identifier } from '../sql-files.ts';
 import { type SqlLake, createSqlConnection, viewsOfLake } from '../sql-tables.ts';
-import { closesUpTo } from '../sql-past.ts';
 import { oneLine } from '../terminal-text.ts';
 import { daysRead } from './days-read.ts';
 import { lakeDays, notesOf } from './lake-days.ts';
@@ -64,10 +62,6 @@ export async function answerTo(call: unknown, open: () => Promise<SqlLake>): Pro
   }
 }
 
-async function listViews({ nowMs }: SqlLake): Promise<string[]> {
-  return [...notesOf([], [], nowMs), ...relationsText().split('\n')];
-}
-
 async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<string[]> {
   const report = Object.values(reports).find(({ table }) => [table, beforeTable(table)].includes(name));
   const view = viewsOfLake(reports).find((each) => each.name === name);
@@ -78,26 +72,19 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
     return [...notesOf([], [], lake.nowMs), ...lines];
   }
   if (!report) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
-  const { columns, notes } = await columnsOfReport(lake, report);
+  const { store, settings: given, settingsFile, nowMs } = lake;
+  const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
+  const schema = await readSchema(store, report);
+  const { settings, notes } = settingsInUse(own, given, settingsFile);
+  const roles = tableRoles([report], settings).get(report.table);
+  const columns = describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
   const ofChanges =
     name === report.table ? [] : columnsOfShape({ ...beforeShape(report, []), partitionKeys: [] });
   const shown = columns.filter((column) => name === report.table || column.name !== SYNCED_AT);
   const lines = [...ofChanges, ...shown].map((column) =>
     [column.name, `${typeSpec(column.type).duckdb};`, columnText(column)].join(' '),
   );
-  return [...notesOf([], [], lake.nowMs), ...notes, ...lines];
-}
-
-async function columnsOfReport(
-  { store, settings: given, settingsFile, nowMs }: SqlLake,
-  report: ReportDefinition,
-) {
-  const own = await readLedgers(store, { [report.name]: report }, {}, nowMs);
-  const schema = await readSchema(store, report);
-  const { settings, notes } = settingsInUse(own, given, settingsFile);
-  const roles = tableRoles([report], settings).get(report.table);
-  const columns = describedColumns(report, schema, chosenFields(schema.columns, roles ?? {}));
-  return { columns, notes: notes.map(({ text }) => `note: ${text}`) };
+  return [...notesOf([], [], nowMs), ...notes.map(({ text }) => `note: ${text}`), ...lines];
 }
 
 async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {
@@ -111,11 +98,6 @@ function closedText(close: Close): string {
   const days = lackingDays(close).map(({ report, day, why }) => `${report} ${day} ${why}`);
   const state = days.length > 0 ? `INCOMPLETE (${listed(days)})` : 'COMPLETE';
   return `${state}: ${brand} ${month}, as closed ${closedAt}.`;
-}
-
-async function closesOf({ store }: SqlLake, month: string): Promise<Close[]> {
-  const all = await readCloses(store, undefined, () => {});
-  return closesUpTo(all, month).filter((close) => close.month === month);
 }
 
 async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Promise<string[]> {
@@ -145,7 +127,8 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
       ? `the first ${count}; more are left out: select fewer rows, or aggregate in SQL`
       : count;
     // Current findings do not concern an answer as of a close.
-    const closes = close === undefined ? [] : await closesOf(lake, close);
+    const all = close === undefined ? [] : await readCloses(lake.store, undefined, () => {});
+    const closes = all.filter(({ month }) => month === close);
     const isPast = close !== undefined && unreadable.length === 0;
     const notes = isPast ? [] : notesOf(close === undefined ? days : [], unreadable, lake.nowMs);
     return [...notes, ...closes.map(closedText), ...gaps, `ROWS: ${shown}`, ...lines];
@@ -184,7 +167,13 @@ function tool<Schema extends z.ZodType>(
 const PAST = 'With `close`, a closed month (YYYY-MM), tables are as they were when it was closed.';
 
 export const TOOLS = new Map([
-  ['views', tool('Lists tables, and views with columns.', z.object({}), listViews)],
+  [
+    'views',
+    tool('Lists tables, and views with columns.', z.object({}), async ({ nowMs }) => [
+      ...notesOf([], [], nowMs),
+      ...relationsText().split('\n'),
+    ]),
+  ],
   ['columns', tool('Lists the columns of a table or view.', NAME, listColumns)],
   ['sql', tool(`Runs one SELECT of DuckDB. ${PAST}`, SQL, runSql)],
   ['closes', tool('Lists closed months of brands.', z.object({}), listCloses)],

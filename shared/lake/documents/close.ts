@@ -83,7 +83,6 @@ const close = storedObject(() => ({
 }));
 
 export type Close = z.infer<typeof close>;
-export type CloseTotal = Close['totals'][number];
 export type ErasedTotals = Close['erased'][number]['totals'];
 
 export function parseClose(key: string, storedJson: Json): Close {

@@ -3,7 +3,6 @@ import { BrandReportsError } from '../../../shared/errors.ts';
 import { createLakeDocuments } from '../../../shared/lake/documents/lake-documents.ts';
 import {
   committedDays,
-  committedSnapshotKey,
   listLedgers,
   readLedger,
   readLedgers,
@@ -233,13 +232,5 @@ describe('the committed days', () => {
       ['order_list', 'acme', '2026-03-02', 's2'],
       ['order_list', 'acme', '2026-03-09', 's9'],
     ]);
-  });
-
-  it('have a Parquet object each', () => {
-    const { committed } = readAt('2026-03-06T10:00:00.000Z', { snapshot: 's1' });
-    if (!committed) throw new Error('the day was read');
-    expect(committedSnapshotKey({ brand: 'acme', report: orders, day: '2026-03-02', committed })).toBe(
-      'snapshots/orders/brand=acme/dt=2026-03-02/s1/part-0000.parquet',
-    );
   });
 });
