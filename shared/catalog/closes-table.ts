@@ -18,7 +18,7 @@ export const closesTable: TableShape = {
     'What each close has of a day, if it differs from the closes before; month is the closed month, and dt may be of an earlier one',
   partitionKeys: MONTH_PARTITION_KEYS,
   columns: columnsOf([
-    ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
+    ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD; NULL: the close has no day"],
     [
       'place',
       'bigint',
@@ -40,7 +40,7 @@ export function closesRows(
   if (closedAt === undefined) return [];
   const [before, now] = [closedDays(closes.slice(0, at)), closedDays(closes.slice(0, at + 1))];
   const countsIn = ({ sources }: typeof now, day: string) => sources[monthOf(day)] === table;
-  return [...now.days].flatMap(([id, { report, day, place }]): Row[] => {
+  const rows = [...now.days].flatMap(([id, { report, day, place }]): Row[] => {
     if (report !== name) return [];
     const counts = place !== undefined && countsIn(now, day);
     const known = before.days.get(id);
@@ -55,6 +55,9 @@ export function closesRows(
       },
     ];
   });
+  // Views would not know a close without a row.
+  const isEmpty = rows.length === 0 && closes[at]?.days.length === 0;
+  return isEmpty ? [{ dt: null, place: null, counts: false, closed_at: new Date(closedAt) }] : rows;
 }
 
 /**
