@@ -14,7 +14,7 @@ import { closeKey } from '../../shared/lake/paths.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
 import { erase, undoErasure } from '../../shared/operations/erase.ts';
 import { reports } from '../../shared/reports/index.ts';
-import type { JsonObject } from '../../shared/json.ts';
+import { type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { rewriteDocument } from '../sync/lake-contents.ts';
@@ -207,6 +207,28 @@ describe('a statement', () => {
       `carried ${FEB1} o2 A 0 7`,
     ]);
     expect((await statement('2026-02')).sum).toBe(0);
+  });
+
+  it('pairs records by a key in JSON that engines write in different ways', async () => {
+    const ids = ['1.50', '1e3', '-0', '12345678901234567890123', '9.0'].map(rawNumber);
+    const refs: Json[] = [
+      ...ids.map((id) => ({ id })),
+      { id: '\ud800' },
+      { id: 'x', note: '\ud800' },
+      ' {"id":"y"}',
+    ];
+    const brandSettings = { reports: { order_list: { key: ['ref.id'], fields: { order_id: 'ref.id' } } } };
+    const { transid: _id, order_number: _number, ...rest } = template;
+    for (const commission of ['1', '3']) {
+      const record = { ...rest, status: 'effective', currency: 'USD', publisher_id: 'A', commission };
+      restate(lake.brand, 'order_list', JAN31, () =>
+        refs.map((ref) => ({ at: Date.parse(`${JAN31}T15:00:00Z`), record: { ...record, ref } })),
+      );
+      await sync(JAN31, FEB1, { brandSettings });
+      if (commission === '1') await close('2026-01');
+    }
+    await sync(JAN31, FEB1, { brandSettings });
+    expect(await sinceClose()).toEqual([['A', '2026-01', 2 * refs.length]]);
   });
 
   it('stays as it was after a change of settings, whose rest is in the next one', async () => {
