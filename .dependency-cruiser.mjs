@@ -14,7 +14,7 @@ const layers = [
   ['details'],
   ['attempt'],
   ['day-facts'],
-  ['history', 'findings', 'iceberg', 'lifecycle'],
+  ['history', 'findings', 'iceberg'],
   ['context'],
   ['planning'],
   ['adapters'],
@@ -35,7 +35,7 @@ const layers = [
 /**
  * Features that can be removed: other modules import only their `index.ts`, which exports everything that they offer.
  */
-const removable = ['history', 'findings', 'iceberg', 'details', 'watcher', 'restore', 'lifecycle'];
+const removable = ['history', 'findings', 'iceberg', 'details', 'watcher', 'restore'];
 
 /**
  * The programs that use the core. Each may import any module of the layers and, of the other programs, only the listed

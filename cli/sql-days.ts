@@ -64,6 +64,7 @@ export async function addTable(
     days.flatMap(filesOf),
     (paths) => {
       const readable = days.filter((day) => filesOf(day).every(({ key }) => paths.has(key)));
+      if (readable.length === 0) return undefined;
       const [same, moved] = [readable.filter((day) => !isMoved(day)), readable.filter(isMoved)];
       const versions = (own: readonly DayAt[]) => rowsOf(paths, own.map(versionFile));
       const placed = () =>

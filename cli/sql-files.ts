@@ -42,7 +42,7 @@ export async function pathsOf(files: SnapshotFiles, tableFiles: readonly TableFi
 
 /**
  * Creates a view over the files. It leaves out a missing or damaged file with a warning, so that all other rows stay available.
- * @param rowsOf selects the rows of these files, at least one
+ * @param rowsOf selects the rows of these files, at least one; `undefined`: none
  */
 export async function createRelation(
   connection: EmptySession,
@@ -50,7 +50,7 @@ export async function createRelation(
   { name, columns }: { name: string; columns: readonly TypedColumn[] },
   files: SnapshotFiles,
   tableFiles: readonly TableFile[],
-  rowsOf: (paths: Paths) => string,
+  rowsOf: (paths: Paths) => string | undefined,
 ): Promise<void> {
   const day = dayColumn(columns.map((column) => column.name));
   const derived = day ? `, ${day.value} AS ${day.name}` : '';
@@ -128,5 +128,8 @@ export function identifier(name: string): string {
 export function literal(value: Value | null | undefined): string {
   if (value === null || value === undefined) return 'NULL';
   if (value instanceof Date) return `TIMESTAMP '${value.toISOString().slice(0, -1).replace('T', ' ')}'`;
-  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
+  if (typeof value !== 'string') return String(value);
+  // DuckDB ends a statement at a NUL.
+  const parts = value.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
+  return parts.length === 1 ? (parts[0] ?? '') : `(${parts.join(' || chr(0) || ')})`;
 }

@@ -131,8 +131,10 @@ export async function readStatements(
   const heads: Omit<Statement, 'publisher' | 'totals' | 'publishers'>[] = [];
   for (const draft of drafts) {
     const comparison = comparisonOf(draft);
-    if (comparison.at.days.length + comparison.openDays.length === 0) continue;
-    await addEntries(connection, comparison, closeOf(draft), publisher);
+    const close = closeOf(draft);
+    // A close without a changed day may have what settings changed.
+    if (comparison.at.days.length + comparison.openDays.length + (close?.totals.length ?? 0) === 0) continue;
+    await addEntries(connection, comparison, close, publisher);
     const head = headOf(draft, inUse.notes);
     const source = MONEY_REPORTS.find(({ table }) => table === head.source);
     const own = ledgers.filter((each) => each.brand === head.brand && each.report === source);

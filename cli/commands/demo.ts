@@ -90,7 +90,7 @@ export function addDemo(program: CliCommand): void {
         await showQueries(lake, settings, QUERIES);
         const day = await restateDay(service, sync);
         const title = `The service voided orders of ${day}, and the day was read again: what changed`;
-        const sql = `SELECT changed_at, key, column_name, old_value, new_value FROM changes
+        const sql = `SELECT changed_by, key, columns, before->>'status' AS status_before, after->>'status' AS status_after FROM changes
 WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${day}' AND what = 'altered' LIMIT 5`;
         await showQueries(lake, settings, [[title, sql]]);
         print(nextSteps(lake, flags.lake, monthOf(day)));

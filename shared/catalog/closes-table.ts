@@ -18,7 +18,7 @@ export const closesTable: TableShape = {
     'What each close has of a day, if it differs from the closes before; month is the closed month, and dt may be of an earlier one',
   partitionKeys: MONTH_PARTITION_KEYS,
   columns: columnsOf([
-    ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
+    ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD; NULL: the close has no day"],
     ['place', 'bigint', 'How many changes of the day the close contains; NULL: it was erased since'],
     ['counts', 'boolean', 'Whether the commission of this report counts in the month of the day'],
     ['closed_at', 'timestamp', 'When the month was closed, in UTC'],
@@ -35,7 +35,7 @@ export function closesRows(
   if (closedAt === undefined) return [];
   const [before, now] = [closedDays(closes.slice(0, at)), closedDays(closes.slice(0, at + 1))];
   const countsIn = ({ sources }: typeof now, day: string) => sources[monthOf(day)] === table;
-  return [...now.days].flatMap(([id, { report, day, place }]): Row[] => {
+  const rows = [...now.days].flatMap(([id, { report, day, place }]): Row[] => {
     if (report !== name) return [];
     const counts = place !== undefined && countsIn(now, day);
     const known = before.days.get(id);
@@ -44,6 +44,9 @@ export function closesRows(
     const numbered = place === undefined ? null : BigInt(place);
     return [{ dt: day, place: numbered, counts, closed_at: new Date(closedAt) }];
   });
+  // Views would not know a close without a row.
+  const isEmpty = rows.length === 0 && closes[at]?.days.length === 0;
+  return isEmpty ? [{ dt: null, place: null, counts: false, closed_at: new Date(closedAt) }] : rows;
 }
 
 export async function writeCloses(

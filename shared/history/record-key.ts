@@ -13,6 +13,7 @@ import { comparableKeys } from '../planning/primary-key.ts';
 import { LANES, type Lanes } from '../records/murmur.ts';
 import { fieldsOfKey } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
+import { NOT_WHOLE_NUMBER } from '../reports/views/key-sql.ts';
 import { type RoleColumn, type RoleFields, jsonAt, placesOf, placesOfRole, textOf } from '../roles/index.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
@@ -152,10 +153,19 @@ function placeColumn(
   return { codes: coded.codes, texts: textsOf(texts) };
 }
 
+const [IS_NOT_WHOLE, HALF_CHARACTER] = [
+  new RegExp(`^${NOT_WHOLE_NUMBER}$`),
+  /(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/,
+];
+
 /** A text, a number or a boolean, as SQL has it. */
 function textAtPath(text: string, path: readonly string[]): string | undefined {
-  const value = jsonAt(text, path);
-  return typeof value === 'boolean' ? String(value) : textOf(value);
+  // DuckDB reads no JSON with half a character. Stored JSON has no other escape of this kind.
+  if (HALF_CHARACTER.test(text)) return undefined;
+  const value = jsonAt(text.replace(/^[ \t\n\r]+/, ''), path);
+  const found = typeof value === 'boolean' ? String(value) : textOf(value);
+  if (found === undefined || IS_NOT_WHOLE.test(found)) return undefined;
+  return found === '-0' ? '0' : found;
 }
 
 function hasEmpty({ starts, ends }: { starts: Uint32Array; ends: Uint32Array }): boolean {

@@ -142,8 +142,7 @@ export async function removeCloses(options: DraftOptions): Promise<string[]> {
   const { month, lake, brand: only } = options;
   const removed: string[] = [];
   const laterOf = async (brand: string) => (await readCloses(lake.store, brand)).at(-1)?.month ?? month;
-  // A report that is disabled now may have been part of the close.
-  const all = await brandReports({ ...options, settings: undefined });
+  const all = await brandReports(options);
   const closed = (
     await Array.fromAsync(all, async (of) => ({ of, found: await lake.store.get(closeKey(of.brand, month)) }))
   ).filter(({ found }) => found !== undefined);
@@ -182,11 +181,10 @@ async function brandReports(options: DraftOptions): Promise<BrandReports[]> {
   const listed = (await listLedgers(lake.store, reports)).filter(({ months }) => months.length > 0);
   const brands = [...Map.groupBy(listed, ({ brand }) => brand)].map(([brand, own]) => ({
     brand,
-    reports: own.flatMap(({ report, months }) => {
+    reports: own.map(({ report, months }) => {
       const policy = enabledPolicy(settings, brand, report);
-      const isDisabled = settings?.brands[brand] !== undefined && !policy;
       const ctx = createBrandReport(options, documents, { brand, report, policy });
-      return isDisabled ? [] : [{ ctx, months: months.toSorted() }];
+      return { ctx, months: months.toSorted() };
     }),
   }));
   const wanted = brands.filter(({ brand }) => brand === (options.brand ?? brand));
@@ -235,7 +233,9 @@ async function draftOf(
     entries.set(report.table, days);
     const first = policy?.startDate ?? [...days.keys()][0] ?? '';
     firsts.set(report.table, first);
-    for (const day of own.flatMap(daysOfMonth)) {
+    // What a disabled report has counts as in the views, but none of its days is awaited.
+    const isDisabled = options.settings?.brands[brand] !== undefined && !policy;
+    for (const day of isDisabled ? [] : own.flatMap(daysOfMonth)) {
       const why = day < first ? undefined : whyNotWhole(days.get(day));
       if (why) close.exceptions.push({ report: report.name, day, why });
     }
@@ -259,8 +259,13 @@ async function draftOf(
     [...days.keys()].some((day) => monthOf(day) === month),
   );
   if (isEmpty && close.exceptions.length === 0) return undefined;
-  for (const { ctx } of reports)
-    if (ctx.report === source) await addFaults(close, ctx, ofSource, rolesOf(settings, ctx.report));
+  for (const { ctx } of reports) {
+    // Months without a close of their own are part of this one.
+    const counts = (day: string) =>
+      own.includes(monthOf(day)) && sources.get(monthOf(day)) === ctx.report.table;
+    const days = [...(entries.get(ctx.report.table) ?? [])].filter(([day]) => counts(day));
+    await addFaults(close, ctx, days, rolesOf(settings, ctx.report));
+  }
   timeZone ??= 'Etc/GMT+12';
   const counting = daysOfMonth(month).filter((day) => day >= (firsts.get(source?.table ?? '') ?? ''));
   const isWhole = counting.every((day) => whyNotWhole(ofSource.get(day)) === undefined);
@@ -299,16 +304,14 @@ function sourcesOf(
   return new Map([...months].map((month) => [month, sourceOf(month)]));
 }
 
-/** Adds what a sum of the month would lack: roles of money without a field, and amounts that cannot be read. */
+/** Adds what a sum of the days would lack: roles of money without a field, and amounts that cannot be read. */
 async function addFaults(
   close: Close,
   { report, policy, schema }: BrandReport,
-  days: ReadonlyMap<string, DayEntry>,
+  days: readonly (readonly [day: string, entry: DayEntry])[],
   { fields: stored }: BrandRoles,
 ): Promise<void> {
-  const own = [...days].flatMap(([dt, { committed }]) =>
-    committed && monthOf(dt) === close.month ? [{ dt, committed }] : [],
-  );
+  const own = days.flatMap(([dt, { committed }]) => (committed ? [{ dt, committed }] : []));
   if (!own.some(({ committed }) => committed.rows > 0)) return;
   const { columns } = await schema.refresh();
   const fields = policy?.fields ?? stored;

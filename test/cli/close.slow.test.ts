@@ -14,7 +14,7 @@ import { closeKey } from '../../shared/lake/paths.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
 import { erase, undoErasure } from '../../shared/operations/erase.ts';
 import { reports } from '../../shared/reports/index.ts';
-import type { JsonObject } from '../../shared/json.ts';
+import { type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { rewriteDocument } from '../sync/lake-contents.ts';
@@ -70,7 +70,7 @@ function orders(day: string, ...all: Order[]): void {
 
 async function sync(from: string, to: string, own: SyncOptions = {}): Promise<void> {
   lake.nowMs += DAY_MS;
-  const { status } = await lake.sync({ ...own, scope: { reports: ['order_list'], from, to } });
+  const { status } = await lake.sync({ scope: { reports: ['order_list'], from, to }, ...own });
   expect(status).toBe('complete');
 }
 
@@ -84,7 +84,7 @@ async function onDisk() {
 /** January has days before the first day of the lake, and the months end too early, so each close is made anyway. */
 async function closing(month: string, own: Partial<CloseOptions> = {}): Promise<CloseOptions> {
   const access = { ...lake.access(), settings: lake.settings(), month, anyway: true, by: 'ann' };
-  return { ...access, sums: closeSums(await onDisk()), ...own };
+  return { ...access, sums: own.sums ?? closeSums(await onDisk()), ...own };
 }
 
 async function close(month: string, own: Partial<CloseOptions> = {}): Promise<void> {
@@ -109,11 +109,10 @@ async function statement(month: string, settings = lake.settings()) {
   };
 }
 
-async function ask(sql: string): Promise<unknown[][]> {
+async function ask(sql: string, settings = lake.settings()): Promise<unknown[][]> {
   const of = {
     store: await onDisk(),
-    reports,
-    settings: lake.settings(),
+    ...{ reports, settings },
     nowMs: lake.nowMs,
     onGap: () => {},
   };
@@ -143,6 +142,18 @@ describe('a statement', () => {
     const february = await statement('2026-02');
     expect(february.entries).toEqual([`carried ${JAN30} o4 A 0 10`, `record ${FEB1} o3 A 10`]);
     expect(await sinceClose()).toEqual([]);
+  });
+
+  it('books all days of a month that was closed before any was read', async () => {
+    orders(FEB1, ['o1', '10']);
+    await sync(FEB1, FEB1);
+    await close('2026-01');
+    await close('2026-02');
+    orders(JAN31, ['o2', '4']);
+    await sync(JAN31, JAN31);
+    expect(await sinceClose()).toEqual([['A', '2026-01', 4]]);
+    await close('2026-03');
+    expect((await statement('2026-03')).entries).toEqual([`carried ${JAN31} o2 A 0 4`]);
   });
 
   it('pays no day before the first closed month, except an order that moved there', async () => {
@@ -198,6 +209,28 @@ describe('a statement', () => {
     expect((await statement('2026-02')).sum).toBe(0);
   });
 
+  it('pairs records by a key in JSON that engines write in different ways', async () => {
+    const ids = ['1.50', '1e3', '-0', '12345678901234567890123', '9.0'].map(rawNumber);
+    const refs: Json[] = [
+      ...ids.map((id) => ({ id })),
+      { id: '\ud800' },
+      { id: 'x', note: '\ud800' },
+      ' {"id":"y"}',
+    ];
+    const brandSettings = { reports: { order_list: { key: ['ref.id'], fields: { order_id: 'ref.id' } } } };
+    const { transid: _id, order_number: _number, ...rest } = template;
+    for (const commission of ['1', '3']) {
+      const record = { ...rest, status: 'effective', currency: 'USD', publisher_id: 'A', commission };
+      restate(lake.brand, 'order_list', JAN31, () =>
+        refs.map((ref) => ({ at: Date.parse(`${JAN31}T15:00:00Z`), record: { ...record, ref } })),
+      );
+      await sync(JAN31, FEB1, { brandSettings });
+      if (commission === '1') await close('2026-01');
+    }
+    await sync(JAN31, FEB1, { brandSettings });
+    expect(await sinceClose()).toEqual([['A', '2026-01', 2 * refs.length]]);
+  });
+
   it('stays as it was after a change of settings, whose rest is in the next one', async () => {
     const other = {
       reports: {
@@ -225,6 +258,58 @@ describe('a statement', () => {
     expect(moved).toEqual([{ currency: 'USD', shown: '10.000000000', now: '3.000000000' }]);
     const totals = closes.map((each) => each.totals.map(({ counted, statement: own }) => [counted, own]));
     expect(totals).toEqual([[['10.000000000', '10.000000000']], [['6.000000000', '-4.000000000']]]);
+  });
+
+  it('has the rest of a change of settings also in a month without any record', async () => {
+    template = { ...template, fee: '3.00' };
+    orders(JAN31, ['o1', '10']);
+    await sync(JAN31, JAN31);
+    await close('2026-01');
+    const brandSettings = { reports: { order_list: { fields: { commission: 'fee' } } } };
+    const settings = lake.settings({ brandSettings });
+    await close('2026-02', { settings });
+    expect((await statement('2026-02', settings)).entries).toEqual(['rest by a change of settings A -7']);
+  });
+
+  it('has texts of any length, and NUL', async () => {
+    const [long, nul] = ['P'.repeat(12_000), 'n\0ul'];
+    orders(JAN31, ['o1', '10', long], [nul, '5', nul]);
+    await sync(JAN31, FEB1);
+    await close('2026-01');
+    expect((await statement('2026-01')).entries).toEqual([
+      `record ${JAN31} ${nul} ${nul} 5`,
+      `record ${JAN31} o1 ${long} 10`,
+    ]);
+  });
+
+  it('takes transactions like the views, if a day was erased or the report is disabled', async () => {
+    const [line = {}] = world.brand.records.transaction_list.map(({ record }) => record);
+    const all = { brandSettings: { startDate: JAN30 } };
+    for (const day of [JAN30, JAN31]) {
+      orders(day, [day, '10']);
+      const record = { ...line, ...{ order_id: day, sku: 's', publisher_id: 'A', currency: 'USD' } };
+      const states = { order_status: 'locked', sku_status: 'locked', commission: '9' };
+      restate(lake.brand, 'transaction_list', day, () => [
+        { at: Date.parse(`${day}T15:00:00Z`), record: { ...record, ...states } },
+      ]);
+    }
+    await sync(JAN30, JAN31, all);
+    await sync(JAN30, JAN31, { ...all, scope: { reports: ['transaction_list'], from: JAN30, to: JAN31 } });
+    const settings = lake.settings({
+      brandSettings: { ...all.brandSettings, reports: { transaction_list: { enabled: false } } },
+    });
+    await close('2026-01', { settings });
+    expect((await statement('2026-01', settings)).sum).toBe(18);
+    expect(await sinceClose()).toEqual([]);
+    const only = ['transaction_list'];
+    await erase({
+      ...{ ...lake.access(), settings, brand: BRAND, only, from: JAN30, to: JAN30, plans: false },
+      erasedSums: erasedSums(await onDisk(), reports),
+    });
+    expect(await sinceClose()).toEqual([]);
+    expect(await ask('SELECT report, CAST(commission AS double) FROM payouts', settings)).toEqual([
+      ['transactions', 9],
+    ]);
   });
 
   it('bills nobody for a day that was erased, also if it is read again', async () => {
@@ -360,6 +445,15 @@ describe('close', () => {
     expect(await readCloses(lake.store)).toMatchObject([
       { by: 'ann', roles: [{ report: 'order_list', role: 'publisher_id' }] },
     ]);
+  });
+
+  it('refuses amounts that cannot be read in a month without a close of its own', async () => {
+    await close('2026-01');
+    orders(FEB1, ['o2', 'abc']);
+    await sync(FEB1, FEB1);
+    lake.nowMs = Date.parse('2026-04-10T12:00:00Z');
+    const message = expect.stringContaining('2026-03 of acme has amounts that cannot be read');
+    expect(await refusal('2026-03', { anyway: false })).toMatchObject({ message });
   });
 
   it('follows other closes, and is removed before them', async () => {

@@ -23,7 +23,7 @@ import {
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 const month = () => z.string().check(z.regex(MONTH));
 const day = () => z.string().check(z.refine(isDay));
-const text = () => z.nullable(z.string().check(z.maxLength(10_000)));
+const text = () => z.nullable(z.string());
 const decimal = () => z.string().check(z.regex(/^-?\d{1,29}(\.\d{1,9})?$/));
 
 export const MONEY_TABLES = ['orders', 'transactions'] as const;

@@ -251,10 +251,6 @@ export function snapshotsByTable(
   ];
 }
 
-export function committedSnapshotKey({ committed, ...day }: CommittedDay): string {
-  return snapshotKeyOf(day, committed.snapshot);
-}
-
 async function readDocument<T>(store: ObjectStore, key: string, parse: (stored: Json | undefined) => T) {
   const stored = await store.get(key);
   return parse(stored && parseJsonDocument(key, stored.body));

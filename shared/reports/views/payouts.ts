@@ -34,11 +34,12 @@ export const SOURCES_SQL = `SELECT brand, substr(dt, 1, 7) AS month,
     CAST(sum(has_orders) AS bigint) AS orders_days, CAST(sum(has_transactions) AS bigint) AS transactions_days
   FROM (
     SELECT brand, dt, sum(lines) AS lines, max(has_orders) AS has_orders, max(has_transactions) AS has_transactions,
-      max(has_orders) - least(max(has_orders), max(has_transactions)) AS missing
+      max(has_orders) - least(max(has_orders), max(is_covered)) AS missing
     FROM (
       SELECT brand, dt, CASE WHEN report = 'transaction_list' THEN "rows" ELSE 0 END AS lines,
-        CASE WHEN report = 'order_list' THEN 1 ELSE 0 END AS has_orders, CASE WHEN report = 'transaction_list' THEN 1 ELSE 0 END AS has_transactions
-      FROM coverage WHERE report IN ('order_list', 'transaction_list') AND committed_state IS NOT NULL
+        CASE WHEN report = 'order_list' THEN 1 ELSE 0 END AS has_orders, CASE WHEN report = 'transaction_list' AND committed_state IS NOT NULL THEN 1 ELSE 0 END AS has_transactions,
+        CASE WHEN report = 'transaction_list' THEN 1 ELSE 0 END AS is_covered
+      FROM coverage WHERE report IN ('order_list', 'transaction_list') AND (committed_state IS NOT NULL OR (state = 'erased' AND report = 'transaction_list'))
     ) AS versions
     GROUP BY brand, dt
   ) AS days
