@@ -382,7 +382,7 @@ it('only the time of the erasure is left of an erased brand', async () => {
   const outcome = await erase(optionsOf(lake, {}, kept));
   expect(outcome).toMatchObject({ status: 'complete', removed: { closes: { objects: 1 } } });
   const left = [...lake.store.objects.keys()].filter((key) => key.includes(BRAND) && !isOther(key));
-  expect(left.filter((key) => !/^(ledger|snapshots\/(coverage|changes))\//.test(key))).toEqual([]);
+  expect(left.filter((key) => !/^(ledger|snapshots\/(coverage|closes))\//.test(key))).toEqual([]);
   expect([...kept.values()].filter(({ key }) => !isOther(key) && !/^schema\/\w+\.json$/.test(key))).toEqual(
     [],
   );
