@@ -49,15 +49,12 @@ export function closesRows(
   return isEmpty ? [{ dt: null, place: null, counts: false, closed_at: new Date(closedAt) }] : rows;
 }
 
-export async function writeCloses(
-  ctx: BrandReport,
-  closes: readonly Close[],
-  months?: readonly string[],
-): Promise<void> {
+/** Writes all months, and removes the rows of months that are no longer closed. @param closes all closes of the brand, by month */
+export async function writeCloses(ctx: BrandReport, closes: readonly Close[]): Promise<void> {
   const leading = monthPartition(ctx.brand, ctx.report.name);
-  const published = months ? new Map() : await ctx.lake.catalog?.snapshotsByPartition(CLOSES_TABLE, leading);
+  const published = await ctx.lake.catalog?.snapshotsByPartition(CLOSES_TABLE, leading);
   const known = [...(published?.keys() ?? [])].flatMap((path) => /month=([^/]+)/.exec(path)?.[1] ?? []);
-  const wanted = months ?? [...new Set([...known, ...closes.map(({ month }) => month)])];
+  const months = [...new Set([...known, ...closes.map(({ month }) => month)])];
   const rowsOf = (month: string) => closesRows(closes, ctx.report, month);
-  await writeLedgerTable(ctx, { shape: closesTable, rowsOf }, wanted, false);
+  await writeLedgerTable(ctx, { shape: closesTable, rowsOf }, months, false);
 }

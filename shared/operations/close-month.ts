@@ -98,7 +98,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
     const closes = await readCloses(lake.store, of.brand);
     const found = closes.find((close) => close.month === month);
     // An earlier close may have died before it wrote the table.
-    if (found) await publish(of, closes, month);
+    if (found) await publish(of, closes);
     if (found) before.push(found);
     const draft = found ? undefined : await draftOf(options, of, closes);
     if (!draft) continue;
@@ -154,7 +154,7 @@ export async function removeCloses(options: DraftOptions): Promise<string[]> {
     // Another process has closed a later month in the meantime.
     if (later > month && found) await lake.store.put(key, found.body, { ifAbsent: true });
     refuseFollowed(of.brand, month, later);
-    await publish(of, await readCloses(lake.store, of.brand), month);
+    await publish(of, await readCloses(lake.store, of.brand));
     removed.push(of.brand);
   }
   if (removed.length > 0) return removed;
@@ -171,8 +171,8 @@ function refuseFollowed(brand: string, month: string, later: string): void {
   );
 }
 
-async function publish({ reports }: BrandReports, closes: readonly Close[], month: string): Promise<void> {
-  for (const { ctx } of reports) await writeCloses(ctx, closes, [month]);
+async function publish({ reports }: BrandReports, closes: readonly Close[]): Promise<void> {
+  for (const { ctx } of reports) await writeCloses(ctx, closes);
 }
 
 async function brandReports(options: DraftOptions): Promise<BrandReports[]> {
@@ -417,7 +417,7 @@ async function commitClose(options: CloseOptions, of: BrandReports, draft: Month
       `Another process has closed or removed a month of ${brand} in the meantime, so ${month} is not closed. Closed months: ${others.join(', ') || 'none'}. Run the command again.`,
     );
   }
-  await publish(of, closes, month);
+  await publish(of, closes);
   return close;
 }
 

@@ -16,7 +16,7 @@ import { type BrandReport, type LakeAccess, createBrandReport } from '../context
 import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
 import { configError, rethrowBugs } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
-import { type Close, closedDays, dayId, readCloses } from '../lake/documents/close.ts';
+import { closedDays, dayId, readCloses } from '../lake/documents/close.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
@@ -279,7 +279,6 @@ async function eraseFromCloses(scope: Scope): Promise<void> {
   const { lake, brand, contexts, isBrand, documents, clock, erasedSums } = scope;
   const erasedAt = new Date(clock.wallMs()).toISOString();
   const closes = isBrand ? [] : await readCloses(lake.store, brand);
-  const after: Close[] = [];
   // The latest first: an interrupted erasure leaves what the remaining closes need.
   for (const [index, close] of [...closes.entries()].toReversed()) {
     const upTo = closes.slice(0, index + 1);
@@ -293,26 +292,15 @@ async function eraseFromCloses(scope: Scope): Promise<void> {
       erasedAt,
       totals: totals.get(dayId({ report, day })) ?? [],
     }));
-    const document = documents.close(close);
-    after.unshift(
-      await document.update((current) =>
-        // Another process may have removed the close: then it is not written again.
-        current === close || erased.length === 0
-          ? current
-          : {
-              ...current,
-              days: current.days.filter((each) => !isInRange(scope, each)),
-              erased: [...current.erased, ...erased],
-            },
-      ),
-    );
+    await documents.close(close).update((current) => {
+      // Another process may have removed the close: then it is not written again.
+      if (current === close || erased.length === 0) return current;
+      const others = current.days.filter((each) => !isInRange(scope, each));
+      return { ...current, days: others, erased: [...current.erased, ...erased] };
+    });
   }
-  for (const ctx of contexts)
-    await writeCloses(
-      ctx,
-      after,
-      after.map(({ month }) => month),
-    );
+  const left = isBrand ? [] : await readCloses(lake.store, brand);
+  for (const ctx of contexts) await writeCloses(ctx, left);
 }
 
 /** The watcher's record without the brand, so problems that still last are reported again. */

@@ -129,7 +129,7 @@ async function commit(
     hashes,
     cause: 'rebuild',
     next: (before = committed) => {
-      // They must not stay if the new content has none.
+      // They must not stay if the new content has no values.
       const { values: _values, ...others } = before;
       return {
         ...{ ...others, ...content, ...afterCommand(before, 'rebuilt')?.recorded },

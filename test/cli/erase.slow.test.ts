@@ -57,9 +57,9 @@ it('erases one report only after a confirmation, and shows what was searched, re
     code: 0,
     outcome: {
       ...{ status: 'complete', reports: ['order_list'] },
-      searched: { versions: { objects: 3 }, partitions: { objects: 6 }, closes: { objects: 0 } },
-      removed: { versions: { objects: 1 }, partitions: { objects: 2 } },
-      left: { versions: { objects: 2 }, partitions: { objects: 4 } },
+      searched: { versions: { objects: 3 }, partitions: { objects: 3 }, closes: { objects: 0 } },
+      removed: { versions: { objects: 1 }, partitions: { objects: 1 } },
+      left: { versions: { objects: 2 }, partitions: { objects: 2 } },
       remains: expect.any(Array),
     },
   });
