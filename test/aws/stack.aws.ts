@@ -283,12 +283,7 @@ async function addColumn(table: string, column: JsonObject): Promise<void> {
  */
 function published({ tables, objects }: Held) {
   return {
-    // Tables of closed months get new columns with the next close or deployment.
-    columns: Object.fromEntries(
-      [...tables.keys()]
-        .filter((name) => !name.endsWith('_closed'))
-        .map((name) => [name, columnsIn({ tables }, name)]),
-    ),
+    columns: Object.fromEntries([...tables.keys()].map((name) => [name, columnsIn({ tables }, name)])),
     partitions: catalogued(tables)
       .flatMap(({ table, path, location }) => (LEDGER_TABLES.includes(table) ? [] : [`${path} ${location}`]))
       .sort(),

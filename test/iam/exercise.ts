@@ -175,9 +175,7 @@ function forgetPublications({ s3 }: Deployment): void {
 function leaveClosedDay({ glue }: Deployment): void {
   const Location = 's3://lake/snapshots/orders/brand=acme/dt=2020-01-31/old/';
   const Values = ['2020-01', 'acme', '2020-01-31'];
-  glue.tables
-    .get('orders_closed')
-    ?.partitions.set(Values.join('/'), { Values, StorageDescriptor: { Location } });
+  glue.tables.get('closes')?.partitions.set(Values.join('/'), { Values, StorageDescriptor: { Location } });
 }
 
 /** Leftovers of dead runs under every prefix, some days old, without a vacuum since. */
