@@ -46,7 +46,7 @@ export const lifecycleChecks: ReportView = {
   sql: `${TABLES.map(checksSql).join('\nUNION ALL\n')}
 UNION ALL
 SELECT brand, CAST(report AS varchar), dt, key, CAST('reversed_after_paid' AS varchar), order_id, product, publisher_id, currency, paid
-FROM (${changedSql([])}) AS changed
+FROM (${changedSql([], ['order_id', 'product'])}) AS changed
 WHERE unknown > 0 OR paid > 0`,
 };
 

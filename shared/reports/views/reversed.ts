@@ -5,8 +5,7 @@ import { sumSql } from './view-sql.ts';
 const PAID_FIRST = "CASE WHEN state = 'paid' THEN 0 ELSE 1 END";
 const IS_PAID = "state = 'paid'";
 const RECORD = 'brand, dt, report, key, publisher_id, currency';
-const NAMES = ['order_id', 'product'];
-const FIELDS = `key, place, what, changed_by, state, counted, publisher_id, currency, ${NAMES.join(', ')}`;
+const FIELDS = ['key', 'place', 'what', 'changed_by', 'state', 'counted', 'publisher_id', 'currency'];
 
 /** A current record that is where it was first paid has not changed, even if its amount is not known. */
 const CHANGE = `CASE WHEN dt = first_dt AND place = first_place AND ${IS_PAID} THEN CASE WHEN what = 'now' THEN 0 ELSE counted END WHEN what = 'now' THEN -counted ELSE 0 END`;
@@ -15,7 +14,7 @@ const CHANGE = `CASE WHEN dt = first_dt AND place = first_place AND ${IS_PAID} T
 const MOVED_SQL = `SELECT brand AS brand_moved, report AS report_moved, key AS key_moved FROM ${historiesSql('key, what, state')} AS keys
     WHERE key IS NOT NULL AND (what = 'now' OR ${IS_PAID})
     GROUP BY brand, report, key
-    HAVING (min(dt) <> max(dt) OR count(CASE WHEN what = 'now' THEN 1 END) > 1) AND count(CASE WHEN ${IS_PAID} THEN 1 END) > 0`;
+    HAVING (min(TRY_CAST(dt AS date)) <> max(TRY_CAST(dt AS date)) OR count(CASE WHEN what = 'now' THEN 1 END) > 1) AND count(CASE WHEN ${IS_PAID} THEN 1 END) > 0`;
 const OF_KEY = 'brand_moved = brand AND report_moved = report AND key_moved = key';
 
 /** The first close of each day, and the ends of these ages. */
@@ -32,8 +31,10 @@ function daysSql(ages: readonly number[]): string {
  * which it was first paid. `unknown` counts amounts that are not known where a record was paid or now; a record that was paid,
  * has no key and is gone is unknown.
  * @param ages in days; 0 is the first close of the day
+ * @param others more columns
  */
-export function changedSql(ages: readonly number[]): string {
+export function changedSql(ages: readonly number[], others: readonly string[] = []): string {
+  const fields = [...FIELDS, ...others].join(', ');
   const isLater = (age: number) => (age === 0 ? 'true' : `changed_by > age_${age}`);
   const points = [...ages.map((age) => `then_${age}`), 'paid'];
   const places = [
@@ -51,12 +52,12 @@ export function changedSql(ages: readonly number[]): string {
   const days = daysSql(ages.filter((age) => age > 0));
   const ofDay = 'of_brand = brand AND of_report = report AND of_dt = dt';
   const sums = points.map((point) => `${sumSql({ amount: point })} AS ${point}`);
-  const names = NAMES.map((name) => `max(${name}) AS ${name}`).join(', ');
+  const values = others.map((name) => `, max(${name}) AS ${name}`).join('');
   return `WITH moved AS (${MOVED_SQL})
-  SELECT ${RECORD}, ${names}, ${sums.join(', ')}, count(*) - count(paid) AS unknown
+  SELECT ${RECORD}${values}, ${sums.join(', ')}, count(*) - count(paid) AS unknown
   FROM (
-    SELECT ${RECORD}, ${NAMES.join(', ')}, ${[...ofAges, ofPaid].join(',\n      ')}
-    FROM ${historiesSql(FIELDS)} AS records
+    SELECT ${[RECORD, ...others].join(', ')}, ${[...ofAges, ofPaid].join(',\n      ')}
+    FROM ${historiesSql(fields)} AS records
     LEFT JOIN (
       SELECT brand AS brand_changed, report AS report_changed, dt AS dt_changed, key AS key_changed, max(key_moved) AS key_moved, ${places.join(', ')}
       FROM ${historiesSql('key, place, what, changed_by, state')} AS changed_rows
@@ -70,7 +71,7 @@ export function changedSql(ages: readonly number[]): string {
   ) AS pieces
   GROUP BY ${RECORD}
   UNION ALL
-  SELECT brand, first_dt AS dt, report, key, publisher_id, currency, ${names}, ${ages.map(() => '0, ').join('')}${sumSql({ amount: 'change' })}, count(*) - count(change)
+  SELECT brand, first_dt AS dt, report, key, publisher_id, currency${values}, ${ages.map(() => '0, ').join('')}${sumSql({ amount: 'change' })}, count(*) - count(change)
   FROM (
     SELECT *, ${CHANGE} AS change
     FROM (
@@ -79,7 +80,7 @@ export function changedSql(ages: readonly number[]): string {
         SELECT *, COALESCE(lag(COALESCE(changed_by, TIMESTAMP '9999-12-31 00:00:00')) OVER (
           PARTITION BY brand, report, dt, key ORDER BY place, ${PAID_FIRST}
         ), anew_by, first_by) AS began_by
-        FROM ${historiesSql(FIELDS)} AS rows_of_moved
+        FROM ${historiesSql(fields)} AS rows_of_moved
         JOIN moved ON ${OF_KEY}
         LEFT JOIN ${daysSql([])} ON ${ofDay}
       ) AS begun

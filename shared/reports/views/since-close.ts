@@ -43,6 +43,9 @@ const IS_BETWEEN = 'd.then_place IS NOT NULL AND d.now_place IS NOT NULL';
 export function differencesSql(days: string): string {
   const changed = historySql("what <> 'now' AND key IS NOT NULL");
   const current = historySql('key IS NOT NULL');
+  // Engines leave out the files of earlier days, which they do not for the days of a join.
+  const since = (rows: string) =>
+    `JOIN (SELECT min(dt) AS first_dt FROM ${rows}) AS since ON h.dt >= first_dt`;
   const wholePlace = 'coalesce(d.then_place, d.now_place)';
   return `days AS (${days}),
 changed AS (
@@ -66,7 +69,7 @@ whole AS (
     FROM (
       SELECT d.*, h.key, h.place, h.what, ${H_VALUES},
         min(h.place) OVER (PARTITION BY h.brand, h.report, h.dt, h.key) AS first_place
-      FROM ${historySql('true')} h JOIN days d ON ${OF_DAY}
+      FROM ${historySql('true')} h ${since(`days AS d WHERE NOT (${IS_BETWEEN})`)} JOIN days d ON ${OF_DAY}
       WHERE NOT (${IS_BETWEEN}) AND h.place > ${wholePlace}
     ) AS later
   ) AS counted_copies
@@ -92,7 +95,7 @@ differences AS (
     CASE WHEN h.place = c.first_place THEN 1 ELSE 0 END AS copies_then,
     CASE WHEN h.place = c.later_place THEN 1 ELSE 0 END AS copies_now,
     0 AS copies_opening
-  FROM ${current} h JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
+  FROM ${current} h ${since('changed')} JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
   WHERE h.what <> 'added' AND (h.place = c.first_place OR h.place = c.later_place)
   UNION ALL
   SELECT d.brand, d.report, d.dt, d.source, d.is_switched, d.is_anew, h.key, ${H_VALUES},
