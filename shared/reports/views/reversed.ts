@@ -47,7 +47,7 @@ export function changedSql(ages: readonly number[], others: readonly string[] = 
     ) => `CASE WHEN key IS NULL THEN CASE WHEN ${isLater(age)} THEN CASE what WHEN 'removed' THEN counted ELSE -counted END ELSE 0 END
       WHEN place_${age} IS NULL THEN 0 WHEN what = 'now' THEN -counted WHEN place = place_${age} AND what <> 'added' THEN counted ELSE 0 END AS then_${age}`,
   );
-  const ofPaid = `CASE WHEN key IS NULL THEN CASE WHEN what <> 'removed' OR ${IS_PAID} IS NOT TRUE THEN 0 END
+  const ofPaid = `CASE WHEN key IS NULL THEN CASE WHEN what <> 'removed' OR state IS NULL OR NOT (${IS_PAID}) THEN 0 END
       WHEN place_paid IS NULL OR key_moved IS NOT NULL THEN 0 WHEN what = 'now' THEN -counted WHEN place = place_paid AND ${IS_PAID} THEN counted ELSE 0 END AS paid`;
   const days = daysSql(ages.filter((age) => age > 0));
   const ofDay = 'of_brand = brand AND of_report = report AND of_dt = dt';
