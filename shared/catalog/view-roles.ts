@@ -205,7 +205,7 @@ function stateSql(state: string, words: Readonly<Record<string, string>>): strin
 
 /**
  * The service lists bonuses and campaign payments among its orders, although nobody bought anything. For a list of words
- * DuckDB would make a join, also where no one asks for the kind.
+ * DuckDB would make a join, also if no one asks for the kind.
  */
 function kindSql(kind: string, bonuses: readonly string[] = BONUS_KINDS): string {
   const words = bonuses.flatMap(wordSql);

@@ -59,7 +59,7 @@ const sorted = (all: readonly Record<string, unknown>[]) =>
     .map((row) =>
       JSON.stringify(row, (_, value) =>
         value && typeof value === 'object' && !Array.isArray(value)
-          ? Object.fromEntries(Object.entries(value).sort())
+          ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
           : value,
       ),
     )

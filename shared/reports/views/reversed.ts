@@ -1,4 +1,4 @@
-import { historiesSql } from './history.ts';
+import { daysSql, historiesSql } from './history.ts';
 import { sumSql } from './view-sql.ts';
 
 /** Of the records of a group at a place, the first that is paid has the change before in the row before. */
@@ -17,18 +17,11 @@ const MOVED_SQL = `SELECT brand AS brand_moved, report AS report_moved, key AS k
     HAVING (min(TRY_CAST(dt AS date)) <> max(TRY_CAST(dt AS date)) OR count(CASE WHEN what = 'now' THEN 1 END) > 1) AND count(CASE WHEN ${IS_PAID} THEN 1 END) > 0`;
 const OF_KEY = 'brand_moved = brand AND report_moved = report AND key_moved = key';
 
-/** The first close of each day, and the ends of these ages. */
-function daysSql(ages: readonly number[]): string {
-  return `(
-      SELECT brand AS of_brand, substr(report, 1, length(report) - 5) || 's' AS of_report, dt AS of_dt, first_by, anew_by${ages.map((age) => `, age_${age}`).join('')} FROM coverage
-    ) AS days`;
-}
-
 /**
  * By day, record, publisher and currency: what counted at each age, and where the record was first paid (`paid`), minus what
- * counts now; for records that changed since. Records without a key are one record. What was paid counts against what counts
- * now on all days of the brand, so that a record that only moved to another day has no difference; `dt` is then the day on
- * which it was first paid. `unknown` counts amounts that are not known where a record was paid or now; a record that was paid,
+ * counts now; for records that changed since. Records without a key are one record. What was paid is compared with what
+ * counts now on all days of the brand: a record that only moved to another day has no difference. Its `dt` is the day on which
+ * it was first paid. `unknown` counts amounts that are not known where a record was paid or now; a record that was paid,
  * has no key and is gone is unknown.
  * @param ages in days; 0 is the first close of the day
  * @param others more columns
