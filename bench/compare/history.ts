@@ -71,8 +71,7 @@ async function storeLake(
   const days = months * 30;
   await db.run(`CREATE MACRO day_of(n) AS strftime(DATE '${FIRST}' + ((n % ${days})::integer), '%Y-%m-%d')`);
   const values = (salt: number) =>
-    `'t' || n AS transid, ${STATES.replace('salt', String(salt))} AS status, 'p' || (n % 500) AS publisher_id, 'Publisher ' || (n % 500) AS publisher_name, ` +
-    `'USD' AS currency, 'trans' AS type, 'sku' || (n % 9000) AS sku, 'DE' AS country, ((n % 9000) / 100)::decimal(38,9) AS amount, ((hash(n + ${salt}) % 900) / 100)::decimal(38,9) AS commission, NULL::varchar AS _rescued`;
+    `'t' || n AS transid, ${STATES.replace('salt', String(salt))} AS status, 'p' || (n % 500) AS publisher_id, 'Publisher ' || (n % 500) AS publisher_name, 'USD' AS currency, 'trans' AS type, 'sku' || (n % 9000) AS sku, 'DE' AS country, ((n % 9000) / 100)::decimal(38,9) AS amount, ((hash(n + ${salt}) % 900) / 100)::decimal(38,9) AS commission, NULL::varchar AS _rescued`;
   const orders = `range(${months * ordersPerMonth}) AS t(n)`;
   const copy = (table: string, sql: string) =>
     db.run(

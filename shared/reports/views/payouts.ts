@@ -26,7 +26,7 @@ const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => ALL_AG
  * Which report has the commission of a month, so that no money counts twice: transactions, which alone have the states locked
  * and paid, if they cover each day that orders cover.
  */
-export const SOURCES_SQL = `SELECT brand, substr(dt, 1, 7) AS month,
+const SOURCES_SQL = `SELECT brand, substr(dt, 1, 7) AS month,
     CASE WHEN max(missing) = 0 AND sum(lines) > 0 THEN 'transactions' ELSE 'orders' END AS source,
     CAST(sum(has_orders) AS bigint) AS orders_days, CAST(sum(has_transactions) AS bigint) AS transactions_days
   FROM (
