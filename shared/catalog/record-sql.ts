@@ -20,7 +20,7 @@ const CHANGE = ['_key', '_what', '_place', '_cause', ...TIMES];
 /**
  * SQL of the current rows of a table and of the rows that changes replaced, with the control columns of the latter. They are
  * stacked, so that a condition on the day reaches the partitions of both. A row of a day that was never closed has the
- * first key of the table, because the day has no key yet.
+ * first key of the table, because the day has no key yet. If no record had a key at the first close, no row has one.
  * @param used the columns of the records
  */
 export function rowsSql(
@@ -30,16 +30,16 @@ export function rowsSql(
   control: readonly string[] = CHANGE,
 ): string {
   const values = [...new Set(used)].map((name) => `, "${name}"`).join('');
-  const [first = '', ...others] = keys;
+  const [first] = keys;
   const cases = keys.map((name) => `WHEN '${name}' THEN ${keySql(name, columns)}`).join(' ');
   const current: Readonly<Record<string, string>> = {
-    _key: others.length === 0 ? keySql(first, columns) : `CASE COALESCE(_chosen, '${first}') ${cases} END`,
+    ...(first === undefined ? {} : { _key: `CASE COALESCE(_chosen, '${first}') ${cases} END` }),
     _what: "CAST('now' AS varchar)",
     _place: `CAST(${NOW_PLACE} AS bigint)`,
   };
   const none = (name: string) => `CAST(NULL AS ${TIMES.includes(name) ? 'timestamp' : 'varchar'})`;
   const days =
-    others.length === 0
+    first === undefined
       ? ''
       : ` LEFT JOIN (SELECT brand AS _brand, dt AS _dt, key AS _chosen FROM coverage WHERE report = '${report}') AS days ON _brand = brand AND _dt = dt`;
   return `(

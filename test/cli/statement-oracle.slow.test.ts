@@ -602,7 +602,7 @@ function carriedOf(life: Life, month: string): string[] {
 async function expectSinceClose(life: Life): Promise<void> {
   await fill(connection, life, life.settings);
   await connection.run(`CREATE OR REPLACE TABLE closes (brand varchar, report varchar, month varchar, dt varchar, place bigint, counts boolean, closed_at timestamp);
-    CREATE OR REPLACE TABLE coverage (brand varchar, report varchar, month varchar, dt varchar, rows bigint, state varchar, committed_state varchar, anew_place bigint)`);
+    CREATE OR REPLACE TABLE coverage (brand varchar, report varchar, month varchar, dt varchar, rows bigint, state varchar, committed_state varchar, anew_place bigint, place bigint)`);
   for (const { month } of life.closes)
     for (const report of Object.values(REPORTS))
       for (const { dt, place, counts, closed_at: at } of closesRows(life.closes, report, month)) {
@@ -611,10 +611,10 @@ async function expectSinceClose(life: Life): Promise<void> {
           `INSERT INTO closes VALUES (${values.join(', ')}, ${place ?? 'NULL'}, ${counts}, ${literal(at instanceof Date ? at : null)})`,
         );
       }
-  for (const [id, { current }] of life.read) {
+  for (const [id, { current, place }] of life.read) {
     const [table, day] = idParts(id);
     await connection.run(
-      `INSERT INTO coverage VALUES (${[BRAND, REPORTS[table].name, day.slice(0, 7), day].map(literal).join(', ')}, ${current.length}, 'complete', 'complete', NULL)`,
+      `INSERT INTO coverage VALUES (${[BRAND, REPORTS[table].name, day.slice(0, 7), day].map(literal).join(', ')}, ${current.length}, 'complete', 'complete', NULL, ${place})`,
     );
   }
   const last = life.shown.at(-1);

@@ -9,6 +9,7 @@ import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { addDays, dayOf, monthOf } from '../../shared/days.ts';
 import { type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
 import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
+import { allViews } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { hiveType, openDatabase } from '../aws/analyst.ts';
 import { STACK, deployTo } from '../aws/deploy.ts';
@@ -21,10 +22,7 @@ import { startTrino } from './trino-server.ts';
 jest.setTimeout(1_800_000);
 
 const TABLES = [...Object.values(reports).map(({ table }) => table), ...LEDGER_TABLES];
-const VIEWS = [
-  ...Object.values(reports).flatMap(({ views }) => views.map(({ name }) => name)),
-  ...['freshness', 'changes_daily', 'restatements'],
-];
+const VIEWS = [...allViews(reports).map(({ name }) => name), 'freshness'];
 
 /** The open day in the zones of both brands; then the days that the test changes. */
 const TODAY = dayOf(Date.now(), 'America/New_York');

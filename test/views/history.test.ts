@@ -10,14 +10,17 @@ const LIVES = Array.from({ length: runs(8).numRuns }, (_, seed) => seed);
 let connection: DuckDBConnection;
 beforeAll(async () => {
   connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
-  const keys = ['transid', 'transid,line', 'note|transid', 'publisher.id,transid'];
+  await viewsWith('transid', 'transid,line', 'note|transid', 'publisher.id,transid');
+});
+afterAll(() => connection.closeSync());
+
+async function viewsWith(...keys: string[]): Promise<void> {
   await createViews(connection, new Map([['orders', { columns: COLUMNS, keys }]]), {
     roles: new Map([['orders', { acme: ROLES }]]),
     now: `TIMESTAMP '${timeOf(NOW)}'`,
     only: ['payouts', 'order_states', 'changes'],
   });
-});
-afterAll(() => connection.closeSync());
+}
 
 async function rows(sql: string): Promise<Record<string, unknown>[]> {
   return (await connection.runAndReadAll(sql)).getRowObjectsJson();
@@ -56,7 +59,7 @@ const sorted = (all: readonly Record<string, unknown>[]) =>
     .map((row) =>
       JSON.stringify(row, (_, value) =>
         value && typeof value === 'object' && !Array.isArray(value)
-          ? Object.fromEntries(Object.entries(value).sort())
+          ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
           : value,
       ),
     )
@@ -126,6 +129,22 @@ describe.each(LIVES)('over what is stored of life %i', (seed) => {
         ),
       );
     }
+  });
+});
+
+describe('the key of a current row', () => {
+  const dt = DAYS[0] ?? '';
+
+  it.each([
+    ['the key of its chain', ['transid', 'transid,line'], 'transid,line', 't\u001f1'],
+    ['the first key of the table before the first close', ['transid'], null, 't'],
+    ['none if no record had a key at the first close', ['transid'], '', null],
+  ])('is %s', async (_what, keys, key, expected) => {
+    await viewsWith(...keys);
+    await insert(connection, 'orders', [{ brand: 'acme', dt, transid: 't', line: '1' }]);
+    await insert(connection, 'coverage', [{ brand: 'acme', report: 'order_list', dt, key }]);
+    expect(await rows('SELECT key FROM order_history')).toEqual([{ key: expected }]);
+    expect(await rows('SELECT key FROM order_states')).toEqual(expected === null ? [] : [{ key: expected }]);
   });
 });
 

@@ -221,7 +221,7 @@ function reversedWithoutKey(life: Life): Reversed[] {
       const copies = (of: readonly LifeRecord[]) =>
         Map.groupBy(
           of.filter((record) => keyOf(life.key, record) === null),
-          (record) => JSON.stringify(Object.entries(record).sort()),
+          (record) => JSON.stringify(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))),
         );
       const later = copies(next.records);
       return [...copies(records)].flatMap(([text, own]) => {

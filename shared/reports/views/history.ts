@@ -97,3 +97,10 @@ export const clickChannels: ReportView = {
 export function historiesSql(columns: string): string {
   return `(SELECT brand, dt, 'orders' AS report, ${columns} FROM order_history UNION ALL SELECT brand, dt, 'transactions' AS report, ${columns} FROM transaction_history)`;
 }
+
+/** The first close of each day, and the ends of these ages. */
+export function daysSql(ages: readonly number[]): string {
+  return `(
+      SELECT brand AS of_brand, substr(report, 1, length(report) - 5) || 's' AS of_report, dt AS of_dt, first_by, anew_by${ages.map((age) => `, age_${age}`).join('')} FROM coverage
+    ) AS days`;
+}

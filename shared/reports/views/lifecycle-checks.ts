@@ -1,5 +1,5 @@
 import type { ReportView } from '../definition.ts';
-import { REVERSED_SQL } from './reversed.ts';
+import { changedSql } from './reversed.ts';
 import { SUM } from './view-sql.ts';
 
 /** Between readings that are further apart, a lock may have appeared and vanished. */
@@ -45,9 +45,9 @@ export const lifecycleChecks: ReportView = {
   tables: ['order_history', 'transaction_history', 'order_states', 'transaction_states', 'coverage'],
   sql: `${TABLES.map(checksSql).join('\nUNION ALL\n')}
 UNION ALL
-SELECT brand, CAST(report AS varchar), dt, key, CAST('reversed_after_paid' AS varchar), order_id, product, publisher_id, currency, CAST(difference AS ${SUM})
-FROM (${REVERSED_SQL}) AS reversed
-WHERE unknown > 0 OR difference > 0`,
+SELECT brand, CAST(report AS varchar), dt, key, CAST('reversed_after_paid' AS varchar), order_id, product, publisher_id, currency, paid
+FROM (${changedSql([], ['order_id', 'product'])}) AS changed
+WHERE unknown > 0 OR paid > 0`,
 };
 
 function checksSql(table: (typeof TABLES)[number]): string {

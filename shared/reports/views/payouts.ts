@@ -1,6 +1,6 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
 import { historiesSql } from './history.ts';
-import { REVERSED_SQL } from './reversed.ts';
+import { changedSql } from './reversed.ts';
 import { AGES } from './states.ts';
 import { NOW_SQL, UNKNOWN_AMOUNTS, listSql, sumSql } from './view-sql.ts';
 
@@ -21,15 +21,12 @@ const PARTS = {
 const SUMS = [...Object.keys(PARTS), 'reversed_after_paid'];
 const RECORD = 'brand, dt, report, publisher_id, currency';
 const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => ALL_AGES.map(sqlOf).join(separator);
-const DAYS_SQL = `(
-          SELECT brand AS of_brand, substr(report, 1, length(report) - 5) || 's' AS of_report, dt AS of_dt, ${AGES.map((age) => `age_${age}`).join(', ')} FROM coverage
-        ) AS days`;
 
 /**
  * Which report has the commission of a month, so that no money counts twice: transactions, which alone have the states locked
  * and paid, if they cover each day that orders cover.
  */
-export const SOURCES_SQL = `SELECT brand, substr(dt, 1, 7) AS month,
+const SOURCES_SQL = `SELECT brand, substr(dt, 1, 7) AS month,
     CASE WHEN max(missing) = 0 AND sum(lines) > 0 THEN 'transactions' ELSE 'orders' END AS source,
     CAST(sum(has_orders) AS bigint) AS orders_days, CAST(sum(has_transactions) AS bigint) AS transactions_days
   FROM (
@@ -121,7 +118,7 @@ FROM (
     SELECT parts.*, substr(parts.dt, 1, 7) AS month, first_by, anew_by, ${AGES.map((age) => `age_${age}`).join(', ')}, orders_days, transactions_days,
     date_diff('day', CAST(CAST(substr(parts.dt, 1, 7) || '-01' AS date) + INTERVAL '1' MONTH AS date), CAST(${NOW_SQL} AS date)) AS month_age
     FROM (
-    ${[nowSql(), laterSql(), paidSql()].join('\n    UNION ALL ')}
+    ${[nowSql(), laterSql()].join('\n    UNION ALL ')}
     ) AS parts
     LEFT JOIN (${SOURCES_SQL}) AS sources ON sources.brand = parts.brand AND sources.month = substr(parts.dt, 1, 7)
     LEFT JOIN coverage AS days ON days.brand = parts.brand AND days.report = substr(parts.report, 1, length(parts.report) - 1) || '_list' AND days.dt = parts.dt
@@ -153,47 +150,17 @@ function nowSql(): string {
     ) AS current_days`;
 }
 
-/** What counted at each age minus what counts now, for groups that changed since; records without a key are one group. */
+/** What counted at each age, or when it was paid, minus what counts now. */
 function laterSql(): string {
-  const place = (age: number) => `min(CASE WHEN ${isLaterSql(age)} THEN place END) AS place_${age}`;
-  const keyed = (age: number) =>
-    `CASE WHEN place_${age} IS NULL THEN 0 WHEN what = 'now' THEN -counted WHEN place = place_${age} AND what <> 'added' THEN counted ELSE 0 END AS then_${age}`;
-  const keyless = (age: number) =>
-    `CASE WHEN ${isLaterSql(age)} THEN CASE what WHEN 'removed' THEN counted ELSE -counted END ELSE 0 END AS then_${age}`;
-  const before = `${historiesSql('key, place, what, changed_by, publisher_id, currency, counted')} AS changed_rows
-          LEFT JOIN ${DAYS_SQL} ON of_brand = brand AND of_report = report AND of_dt = dt
-          WHERE what <> 'now'`;
-  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, 0 AS records, ${noneSql(SUMS)}, 0 AS unknown,
-      ${ofAges((age) => `${sumSql({ amount: `then_${age}` })} AS at_${age}, ${sumSql({ amount: `abs(then_${age})` })} AS moved_${age}`)}
-    FROM (
-      SELECT ${RECORD}, key, ${ofAges((age) => `${sumSql({ amount: `then_${age}` })} AS then_${age}`, ', ')}
-      FROM (
-        SELECT h.brand, h.dt, h.report, h.key, publisher_id, currency, ${ofAges(keyed, ', ')}
-        FROM ${historiesSql('key, place, what, publisher_id, currency, counted')} AS h JOIN (
-          SELECT brand, dt, report, key, ${ofAges(place, ', ')} FROM ${before} AND key IS NOT NULL
-          GROUP BY brand, dt, report, key
-        ) AS changed ON changed.brand = h.brand AND changed.dt = h.dt AND changed.report = h.report AND changed.key = h.key
-        UNION ALL
-        SELECT brand, dt, report, key, publisher_id, currency, ${ofAges(keyless, ', ')} FROM ${before} AND key IS NULL
-      ) AS pieces
-      GROUP BY ${RECORD}, key
-    ) AS differences
-    GROUP BY ${RECORD}`;
-}
-
-function paidSql(): string {
   return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, 0 AS records, ${noneSql(Object.keys(PARTS))},
-      ${sumSql({ amount: 'difference' })} AS reversed_after_paid, sum(unknown) AS unknown, ${noneSql(ALL_AGES.flatMap((age) => [`at_${age}`, `moved_${age}`]))}
-    FROM (${REVERSED_SQL}) AS reversed
+      ${sumSql({ amount: 'paid' })} AS reversed_after_paid, sum(unknown) AS unknown,
+      ${ofAges((age) => `${sumSql({ amount: `then_${age}` })} AS at_${age}, ${sumSql({ amount: `abs(then_${age})` })} AS moved_${age}`)}
+    FROM (${changedSql(ALL_AGES)}) AS changed
     GROUP BY ${RECORD}`;
 }
 
 function noneSql(names: readonly string[]): string {
   return names.map((name) => `0 AS ${name}`).join(', ');
-}
-
-function isLaterSql(age: number): string {
-  return age === 0 ? 'true' : `changed_by > age_${age}`;
 }
 
 function shareSql(part: string, whole: string): string {

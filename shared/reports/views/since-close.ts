@@ -28,6 +28,28 @@ const OF_DAY = 'd.brand = h.brand AND d.report = h.report AND d.dt = h.dt';
 const IS_BETWEEN = 'd.then_place IS NOT NULL AND d.now_place IS NOT NULL';
 
 /**
+ * SQL of the first days (`first_dt`) of the history that is read: engines leave out the files of earlier days, which they do
+ * not for the days of a join. Missing: all days.
+ */
+interface Since {
+  /** Of days that have both places. */
+  days?: string;
+  /** Of records that changed. */
+  changed: string;
+  /** Of days that have one place. */
+  whole?: string;
+}
+
+const IN_SESSION: Since = {
+  changed: 'SELECT min(dt) AS first_dt FROM changed',
+  whole: `SELECT min(dt) AS first_dt FROM days AS d WHERE NOT (${IS_BETWEEN})`,
+};
+
+function sinceSql(first: string | undefined): string {
+  return first === undefined ? '' : `JOIN (${first}) AS since ON h.dt >= first_dt`;
+}
+
+/**
  * The difference of two tables as they were, as common table expressions: `differences` has the records of both, each with
  * the number of its copies then and now. Of days that have both, it has the records that changed in between, and no other
  * is read from the history.
@@ -39,8 +61,9 @@ const IS_BETWEEN = 'd.then_place IS NOT NULL AND d.now_place IS NOT NULL';
  * - `source`: the report that counts now in its month; `is_switched`: another report counted then;
  * - `is_opening`: a record counts only if it counted on another day then; `is_anew`: its records then are not known;
  * - `then_place` and `now_place`; NULL: the day has no records then, or now
+ * @param since missing: for an engine that computes each common table expression once
  */
-export function differencesSql(days: string): string {
+export function differencesSql(days: string, since: Since = IN_SESSION): string {
   const changed = historySql("what <> 'now' AND key IS NOT NULL");
   const current = historySql('key IS NOT NULL');
   const wholePlace = 'coalesce(d.then_place, d.now_place)';
@@ -50,7 +73,7 @@ changed AS (
   FROM (
     SELECT h.brand, h.report, h.dt, h.key, d.source, d.is_switched, d.is_anew, d.now_place, min(h.place) AS first_place,
       min(CASE WHEN h.place > d.now_place THEN h.place END) AS later_place
-    FROM ${changed} h JOIN days d ON ${OF_DAY}
+    FROM ${changed} h ${sinceSql(since.days)} JOIN days d ON ${OF_DAY}
     WHERE ${IS_BETWEEN} AND h.place > d.then_place
     GROUP BY h.brand, h.report, h.dt, h.key, d.source, d.is_switched, d.is_anew, d.now_place
   ) AS places
@@ -66,7 +89,7 @@ whole AS (
     FROM (
       SELECT d.*, h.key, h.place, h.what, ${H_VALUES},
         min(h.place) OVER (PARTITION BY h.brand, h.report, h.dt, h.key) AS first_place
-      FROM ${historySql('true')} h JOIN days d ON ${OF_DAY}
+      FROM ${historySql('true')} h ${sinceSql(since.whole)} JOIN days d ON ${OF_DAY}
       WHERE NOT (${IS_BETWEEN}) AND h.place > ${wholePlace}
     ) AS later
   ) AS counted_copies
@@ -92,12 +115,12 @@ differences AS (
     CASE WHEN h.place = c.first_place THEN 1 ELSE 0 END AS copies_then,
     CASE WHEN h.place = c.later_place THEN 1 ELSE 0 END AS copies_now,
     0 AS copies_opening
-  FROM ${current} h JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
+  FROM ${current} h ${sinceSql(since.changed)} JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
   WHERE h.what <> 'added' AND (h.place = c.first_place OR h.place = c.later_place)
   UNION ALL
   SELECT d.brand, d.report, d.dt, d.source, d.is_switched, d.is_anew, h.key, ${H_VALUES},
     CASE h.what WHEN 'removed' THEN 1 ELSE 0 END, CASE h.what WHEN 'added' THEN 1 ELSE 0 END, 0
-  FROM ${historySql("what <> 'now' AND key IS NULL")} h JOIN days d ON ${OF_DAY}
+  FROM ${historySql("what <> 'now' AND key IS NULL")} h ${sinceSql(since.days)} JOIN days d ON ${OF_DAY}
   WHERE ${IS_BETWEEN} AND h.place > d.then_place AND h.place <= d.now_place
   UNION ALL
   SELECT w.brand, w.report, w.dt, w.source, w.is_switched, w.is_anew, w.key, ${VALUES.map((name) => `w.${name}`).join(', ')},
@@ -177,6 +200,12 @@ const DAYS = `SELECT brand, report, dt, source, is_opening, is_anew,
     WINDOW of_month AS (PARTITION BY c.brand, substr(c.dt, 1, 7))
   ) AS judged`;
 
+/** The first day that changed since it was named by a close. */
+const REACHED = `SELECT min(named.dt) AS first_dt
+      FROM (SELECT brand, report, dt, max(place) AS place FROM closes GROUP BY brand, report, dt) AS named
+      JOIN coverage AS v ON v.brand = named.brand AND v.report = named.report AND v.dt = named.dt
+      WHERE v.place > named.place`;
+
 /**
  * The difference between the latest close of a brand and now. A day that no close names counts as it is now. In a month before
  * the first close, only records count that counted on another day, so that a longer backfill bills nobody twice.
@@ -208,7 +237,7 @@ export const sinceClose: ReportView = {
     UNKNOWN_AMOUNTS,
   ],
   tables: ['order_history', 'transaction_history', 'coverage', 'closes'],
-  sql: `WITH ${differencesSql(DAYS)},
+  sql: `WITH ${differencesSql(DAYS, { days: REACHED, changed: REACHED })},
 records AS (
   SELECT brand, source, max(dt) AS dt, publisher_id, currency, max(publisher_name) AS publisher_name,
     ${sumOfCopiesSql('copies_then')} AS counted_then, ${sumOfCopiesSql('copies_now')} AS counted_now,

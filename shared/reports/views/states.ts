@@ -1,5 +1,5 @@
 import type { ReportView } from '../definition.ts';
-import { NOW_PLACE } from './history.ts';
+import { NOW_PLACE, daysSql } from './history.ts';
 import { SUM, allSql } from './view-sql.ts';
 
 /** The states whose first reading views show, in the words of the interface. */
@@ -140,19 +140,11 @@ FROM (
     WHERE key IS NOT NULL
     GROUP BY ${GROUP}, place, what
   ) AS spans
-  LEFT JOIN ${daysSql(table)} ON of_brand = brand AND of_dt = dt
+  LEFT JOIN ${daysSql(AGES)} ON of_brand = brand AND of_report = '${table}' AND of_dt = dt
   WINDOW of_group AS (PARTITION BY ${GROUP} ORDER BY place)
 ) AS begun
 GROUP BY ${GROUP}`,
   };
-}
-
-/** The first close of each day and the ends of its ages. */
-function daysSql(table: 'orders' | 'transactions'): string {
-  return `(
-    SELECT brand AS of_brand, dt AS of_dt, first_by, anew_by, ${AGES.map((age) => `age_${age}`).join(', ')}
-    FROM coverage WHERE report = '${table.slice(0, -1)}_list'
-  ) AS days`;
 }
 
 export const orderStates = statesView('orders', {
