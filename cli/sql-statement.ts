@@ -1,7 +1,4 @@
-/**
- * Prepares a user's SQL if it only reads. DuckDB's own parser has to find one query, and the prepared statement has to be one.
- * Other SQL is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it.
- */
+/** Refuses SQL that is not one query: COPY could replace a ledger of the lake, and ATTACH could leave a file in it. */
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import { configError } from '../shared/errors.ts';
 import { type SqlNames, namesIn } from './sql-names.ts';
@@ -23,10 +20,7 @@ const REFUSED_FUNCTIONS = [
   'json_execute_serialized_sql',
 ];
 
-/**
- * @throws BrandReportsError `config` for SQL that is not one query
- * @throws DuckDB's own error for a query that is wrong
- */
+/** @throws BrandReportsError `config` for SQL that is not one query; DuckDB's own error for a query that is wrong */
 export async function prepareQuery(
   connection: DuckDBConnection,
   sql: string,

@@ -1,7 +1,4 @@
-/**
- * Reads JSON with comments and trailing commas, which people write into settings. Both are replaced by spaces, so that
- * positions in the text stay the same. An error contains the position alone, because the text may contain a credential (I9).
- */
+/** Comments and commas become spaces, so that positions stay. An error has only the position: the text may contain a credential (I9). */
 
 const COMMENTS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 const TRAILING_COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
