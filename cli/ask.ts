@@ -1,4 +1,4 @@
-/** Asks at a terminal, which shows typed text only while a question with a visible answer is open: an early secret stays hidden. */
+/** Asks at a terminal. Typed text is shown only while a question with a visible answer is open: a secret pasted early is hidden. */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { configError } from '../shared/errors.ts';

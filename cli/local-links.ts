@@ -1,4 +1,4 @@
-/** Other tools read the folder `current/<table>` of a local lake whole: a wrong link gives them wrong rows, and no ledger shows it. */
+/** Other tools read all of `current/<table>`: a missing, wrong or superfluous link gives wrong rows, and no ledger shows it. */
 import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type CommittedDay, snapshotsByTable } from '../shared/lake/documents/read.ts';

@@ -73,7 +73,7 @@ function badOutput(message: string) {
   return configError('bad_output', message);
 }
 
-/** DuckDB needs permission to write to `path`. @returns the number of rows. @throws BrandReportsError `config` for wrong SQL */
+/** DuckDB writes only Parquet, with permission for `path`. @returns the number of rows. @throws BrandReportsError `config` for wrong SQL */
 export async function writeRows(
   connection: DuckDBConnection,
   sql: string,

@@ -25,7 +25,7 @@ export function settingsNotes(notes: readonly SettingsNote[], file: string | und
   return file === undefined ? [] : notes.map(({ text }) => oneLine(`note: ${text}`));
 }
 
-/** A line for each role without a field: why columns are NULL. @param roles replace the roles of the last run's settings */
+/** A line for each role without a field: why columns are NULL. @param roles replace the last run's settings */
 export function gapNotes(
   ledgers: readonly ReportLedgers[],
   reports: ReportRegistry,

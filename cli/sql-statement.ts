@@ -1,4 +1,7 @@
-/** Refuses SQL that is not one query: COPY could replace a ledger of the lake, and ATTACH could leave a file in it. */
+/**
+ * Prepares a user's SQL if it only reads. DuckDB's own parser has to find one query, and the prepared statement has to be one.
+ * Other SQL is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it.
+ */
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import { configError } from '../shared/errors.ts';
 import { type SqlNames, namesIn } from './sql-names.ts';

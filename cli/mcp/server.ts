@@ -1,4 +1,4 @@
-/** SQL can crash DuckDB or ignore an interrupt, so a second process answers. It has no access to the protocol, and ends with this one. */
+/** A second process answers: SQL can crash DuckDB or ignore an interrupt, but ends with its process. It has no access to the protocol. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { McpServer } from '@modelcontextprotocol/server';

@@ -1,4 +1,4 @@
-/** Every text from the lake is escaped and bounded, because a service may have written it. */
+/** Answers begin with the days that they lack. Texts from the lake are escaped and bounded: a service may have written them. */
 import { DuckDBTypeId } from '@duckdb/node-api';
 import * as z from 'zod';
 import { SYNCED_AT, typeSpec } from '../../shared/column-types.ts';

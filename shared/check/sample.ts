@@ -1,4 +1,4 @@
-/** Measures what the interface leaves open (`docs/explanation/interface.md`). A report takes about ten requests. Missing: not shown. */
+/** Sends about ten requests a report for what the interface leaves open (`docs/explanation/interface.md`). Missing values were not shown. */
 import { fetchFirstPage, pageRequest } from '../attempt/fetch.ts';
 import { type FetchContext, todayIn } from '../context/context.ts';
 import { DAY_MS, addDays, daysBetween, endOfDay, startOfDay } from '../days.ts';

@@ -1,4 +1,4 @@
-/** Comments and commas become spaces, so that positions stay. An error has only the position: the text may contain a credential (I9). */
+/** Comments and trailing commas become spaces, so positions stay. Errors show a position alone: the text may be a credential (I9). */
 
 const COMMENTS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 const TRAILING_COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
