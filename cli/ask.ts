@@ -1,7 +1,4 @@
-/**
- * Asks a person at a terminal. Until `close`, the terminal shows what is typed or pasted only while a question with a visible
- * answer is open. A secret that is pasted too early stays hidden.
- */
+/** Asks at a terminal. Typed text is shown only while a question with a visible answer is open: a secret pasted early is hidden. */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { configError } from '../shared/errors.ts';

@@ -1,7 +1,4 @@
-/**
- * Adds up closes in DuckDB: what counts at the places of a close, and the difference of two closes record by record. Closes
- * are made on a command line alone, because functions have no such engine.
- */
+/** Adds up closes in DuckDB, and so on a command line alone: functions have no such engine. */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { monthOf } from '../shared/days.ts';
 import { readSettingsVersion } from '../shared/lake/documents/brand-settings.ts';
@@ -35,7 +32,6 @@ import { createSqlConnection } from './sql-tables.ts';
 
 const HISTORIES = 'FROM order_history, transaction_history';
 
-/** What a statement compares: the closes before, and what counts at its own close or now. */
 export interface Comparison {
   brand: string;
   month: string;
@@ -119,7 +115,6 @@ export async function fillComparedDays(
   if (rows.length > 0) await connection.run(`INSERT INTO compared_days VALUES ${rows.join(', ')}`);
 }
 
-/** A connection with the histories of a lake by the given settings of brands. */
 export function openHistories(
   store: ObjectStore,
   settings: Readonly<Record<string, LakeBrandSettings>>,
@@ -195,10 +190,7 @@ ORDER BY publisher_id NULLS LAST, currency NULLS LAST`);
 
 type Sum = ErasedTotals[number];
 
-/**
- * By currency, what counts at the places of a close by other settings than the settings of the close, if the sums differ.
- * @param connection derives by these settings
- */
+/** By currency, what counts at the places of a close by the settings of the connection, if the close has other sums. */
 export async function movedTotals(
   connection: DuckDBConnection,
   closes: readonly Close[],

@@ -1,7 +1,4 @@
-/**
- * Reads CSV files into tables of texts, for `query --csv`. DuckDB reads them and finds delimiter and header. Files that are no
- * CSV in UTF-8 are refused, because DuckDB would take some of them for a CSV with strange rows.
- */
+/** Files that are no CSV in UTF-8 are refused, because DuckDB would take some of them for a CSV with strange rows. */
 import { isUtf8 } from 'node:buffer';
 import { mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -12,11 +12,7 @@ import { BrandReportsError } from '../shared/errors.ts';
 import type { EventSink, LakeEvent } from '../shared/ports.ts';
 import { printJson } from './output.ts';
 
-/**
- * @param signal ends the command that is running
- * @param onFailure called for each event that the command has not received
- * @returns `undefined` if the flags request no events
- */
+/** @param onFailure gets each event that the command has not received @returns `undefined` if the flags request no events */
 export function eventSink(
   { json, onPublished }: { json?: boolean; onPublished?: string },
   signal: AbortSignal,

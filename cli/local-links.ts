@@ -1,7 +1,4 @@
-/**
- * Checks the folder `current/<table>` of a local lake, which other tools read whole. Each day has one link there, to its current
- * snapshot. If a file is missing, wrong or superfluous, those tools read wrong rows, and no ledger shows it.
- */
+/** Other tools read all of `current/<table>`: a missing, wrong or superfluous link gives wrong rows, and no ledger shows it. */
 import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type CommittedDay, snapshotsByTable } from '../shared/lake/documents/read.ts';

@@ -1,7 +1,6 @@
 /**
- * Starts the command line: builds the program from its commands, and turns every error into one message on standard error and
- * an exit code. Commands print their result on standard output and everything else on standard error, so that output can be
- * piped. An expected error (a BrandReportsError) shows its message alone; any other error is a bug and shows where it happened.
+ * Results are on standard output and everything else on standard error, so that output can be piped. An expected error (a
+ * BrandReportsError) shows its message alone; any other error is a bug and shows where it happened.
  */
 import { CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };

@@ -1,4 +1,3 @@
-/** Writes files that must not replace an existing file, such as settings of a person, and files that replace another whole. */
 import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { newId } from '../shared/adapters/system-clock.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
@@ -32,10 +31,7 @@ export async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-/**
- * Replaces a file, or the link in its place, by a whole file. The temporary file has a name that nobody can occupy
- * beforehand.
- */
+/** Replaces a file, or the link in its place. The temporary file has a name that nobody can occupy beforehand. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   const half = `${file}.${newId()}`;
   try {

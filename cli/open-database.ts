@@ -1,9 +1,7 @@
 /**
- * Writes the lake as one file that plain DuckDB opens: views over the files that the ledgers name now, and the tables
- * that follow from ledgers. The views have absolute paths of immutable files, so that all days switch at once when the
- * next file takes the place of this one. Whoever has the old file open reads the old days until they open it again.
- * A lake in S3 gets a script instead, because the right to read S3 belongs to a session. DuckDB is loaded when it is
- * used: most syncs write no such file.
+ * The views have absolute paths of immutable files, so that all days switch at once when the next file takes the place of this
+ * one. Whoever has the old file open reads the old days until they open it again. A lake in S3 gets a script, because the right
+ * to read S3 belongs to a session. DuckDB is loaded when it is used: most syncs write no such file.
  */
 import { existsSync, statSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
@@ -67,11 +65,7 @@ async function replaced(lake: SqlLake, file: string, isLast: boolean): Promise<b
   return true;
 }
 
-/**
- * Replaces the lake's database file, if it has one, after a command that publishes days. A failure is only a warning, because
- * the days are published.
- * @returns `false` if the file shows an older state
- */
+/** A failure is only a warning, because the days are published. @returns `false` if the file shows an older state */
 export async function rewriteDatabase({ store }: Lake, settings: LakeSettings | undefined): Promise<boolean> {
   const { localFolder: folder } = store;
   if (folder === undefined || !existsSync(databaseFile(folder))) return true;

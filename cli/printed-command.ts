@@ -1,4 +1,3 @@
-/** Builds every command that the command line prints. It repeats the flags of this invocation. */
 import type { Command } from 'commander';
 import { type GivenFlags, REPEATED_FLAGS, commandLine } from '../shared/command-line.ts';
 

@@ -1,4 +1,3 @@
-/** Builds the program of the command line: its commands, each loaded only when it runs, and the help that they share. */
 import { CliCommand } from './options.ts';
 import { note, print } from './output.ts';
 import { rememberFlags } from './printed-command.ts';

@@ -1,8 +1,4 @@
-/**
- * Shows on standard error how a run proceeds: on a terminal one line that is redrawn in place, elsewhere (a pipe, a
- * log file) one line for each day that ended and each problem. What is shown is decided in run-progress.ts; this file
- * decides when. Without the limit on redrawing, a fast run would spend its time on the terminal.
- */
+/** Without a terminal, days that ended and problems get a line each. Without the limit, a fast run would spend its time redrawing. */
 import type { Log } from '../shared/log-events.ts';
 import { note, redraw } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';

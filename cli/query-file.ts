@@ -1,7 +1,4 @@
-/**
- * Writes the rows of a query to a file: text or Parquet. It writes into a temporary folder beside the file, and
- * moves the file to its place when it is complete. A query that fails leaves the older file unchanged.
- */
+/** A query writes beside the file, and the complete file replaces it: a query that fails leaves the older file unchanged. */
 import { createWriteStream, rmSync, statSync } from 'node:fs';
 import { mkdtemp, realpath, rename } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
@@ -32,10 +29,7 @@ export function fileFormat(file: string, wanted: string | undefined): FileFormat
   );
 }
 
-/**
- * Calls `write` with a path in an empty folder, and moves the file that `write` creates there to its place.
- * @throws BrandReportsError `config` if the place is in the lake, is a folder or does not exist
- */
+/** `write` gets a path in an empty folder. @throws BrandReportsError `config` if the place is in the lake, a folder or missing */
 export async function writeWhole<Result>(
   file: string,
   lakeFolder: string | undefined,
@@ -79,10 +73,7 @@ function badOutput(message: string) {
   return configError('bad_output', message);
 }
 
-/**
- * Runs the SQL and writes its rows to `path`. DuckDB writes only Parquet, and needs permission to write there.
- * @returns the number of rows. @throws BrandReportsError `config` for wrong SQL
- */
+/** DuckDB writes only Parquet, with permission for `path`. @returns the number of rows. @throws BrandReportsError `config` for wrong SQL */
 export async function writeRows(
   connection: DuckDBConnection,
   sql: string,

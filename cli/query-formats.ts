@@ -7,10 +7,7 @@ export const TEXTS = {
   json: jsonText,
 };
 
-/**
- * CSV by RFC 4180, with a head. NULL is an empty cell, the empty text is `""`. Values are exact: a text that begins with `=`
- * stays unchanged, although spreadsheets run it as a formula.
- */
+/** CSV by RFC 4180: NULL is an empty cell, the empty text `""`. A text with `=` first is exact, although spreadsheets run it. */
 async function* csvText({ names, blocks }: QueryResult): AsyncGenerator<string> {
   yield `${names.map(csvCell).join(',')}\r\n`;
   for await (const rows of blocks) for (const row of rows) yield `${row.map(csvCell).join(',')}\r\n`;

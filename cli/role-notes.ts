@@ -11,7 +11,6 @@ import { oneLine } from './terminal-text.ts';
 const MAX_NOTES = 8;
 const MAX_BRANDS = 4;
 
-/** A line for each brand: by which settings its numbers are derived, and since when the lake has them. */
 export function usedSettingsLines(used: readonly UsedSettings[]): string[] {
   const lines = used.map(({ brand, hash, since }) => {
     const of = since === undefined ? 'which are not those of the lake' : `since ${since}`;
@@ -26,10 +25,7 @@ export function settingsNotes(notes: readonly SettingsNote[], file: string | und
   return file === undefined ? [] : notes.map(({ text }) => oneLine(`note: ${text}`));
 }
 
-/**
- * @param roles their settings replace the settings of the last run
- * @returns a line for each role without a field: why columns of the named views are NULL
- */
+/** A line for each role without a field: why columns are NULL. @param roles replace the last run's settings */
 export function gapNotes(
   ledgers: readonly ReportLedgers[],
   reports: ReportRegistry,

@@ -119,10 +119,7 @@ export async function writableLake(flags: SharedFlags) {
   return { ...access, settings, settingsFile: flags.settings };
 }
 
-/**
- * The settings for a command that does not need them: `undefined` if no flag names a file and the default file does not exist.
- * @throws BrandReportsError `config` if the file cannot be read or its settings are invalid
- */
+/** `undefined` if no flag names a file and the default file does not exist. @throws BrandReportsError `config` like `readSettings` */
 export async function readSettingsIfAny(flags: Pick<SharedFlags, 'settings'>): Promise<Settings | undefined> {
   return isGiven('settings') || existsSync(flags.settings) ? readSettings(flags) : undefined;
 }

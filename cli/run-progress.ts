@@ -1,8 +1,4 @@
-/**
- * Turns a run's log events into text: the content of the progress line, and the lines that are printed without a terminal.
- * They are pure functions over the union of all events, so a renamed event does not compile. An event with a message is a
- * problem, and its message is shown.
- */
+/** Pure functions over the union of all events, so a renamed event does not compile. An event with a message is a problem. */
 import { type LogEvent, levelOf } from '../shared/log-events.ts';
 import { count, counted } from './output.ts';
 import { oneLine } from './terminal-text.ts';

@@ -1,7 +1,4 @@
-/**
- * Reviews settings before a run adopts them: which amounts of `payouts` they would change, and which days they would make a
- * run read. It reads the lake twice, by the settings of the lake and by the new ones, and writes nothing.
- */
+/** Reads the lake twice, by the settings of the lake and by the new ones, and writes nothing. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '@duckdb/node-api';
 import { readCloses } from '../shared/lake/documents/close.ts';

@@ -1,7 +1,4 @@
-/**
- * Provides the snapshots of a lake as files on this machine. A lake in S3 may be private, so its copies are in the user's
- * cache, for this user alone. A later query removes copies that no query has used for 30 days.
- */
+/** A lake in S3 may be private, so its copies are for this user alone. A later query removes copies unused for 30 days. */
 import { hash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';

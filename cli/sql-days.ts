@@ -1,4 +1,3 @@
-/** Makes the tables of reports in DuckDB, and their tables of what was before, as they are or as they were. */
 import { type Column, DERIVED_COLUMNS, SYNCED_AT } from '../shared/column-types.ts';
 import { beforeShape, rowsAt } from '../shared/history/index.ts';
 import type { CommittedDay } from '../shared/lake/documents/read.ts';

@@ -1,4 +1,3 @@
-/** Makes relations of DuckDB over the Parquet files of a lake. */
 import { rm } from 'node:fs/promises';
 import { type Column, DAY_PARTITION_KEYS, type Value, typeSpec } from '../shared/column-types.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -18,7 +17,6 @@ export interface EmptySession extends SqlSession {
   fills: (() => Promise<void>)[];
 }
 
-/** The lake of the files of tables, and who hears of a file that is missing or damaged. */
 export interface FileSource {
   store: ObjectStore;
   /** Missing: its rows are left out with a warning. */
@@ -40,10 +38,7 @@ export async function pathsOf(files: SnapshotFiles, tableFiles: readonly TableFi
   return new Map(tableFiles.map(({ key }, index) => [key, paths[index] ?? '']));
 }
 
-/**
- * Creates a view over the files. It leaves out a missing or damaged file with a warning, so that all other rows stay available.
- * @param rowsOf selects the rows of these files, at least one; `undefined`: none
- */
+/** A missing or damaged file is left out with a warning, so that all other rows stay. @param rowsOf gets at least one file */
 export async function createRelation(
   connection: EmptySession,
   source: FileSource,
@@ -114,7 +109,6 @@ export function textColumns(names: readonly string[]) {
   return names.map((name) => ({ name, type: 'string' as const }));
 }
 
-/** SQL of all rows of these files of days. */
 export function rowsOfFiles(paths: Iterable<string>): string {
   const list = [...paths].map((path) => literal(path)).join(', ');
   const types = PARTITION_COLUMNS.map(({ name, type }) => `${literal(name)}: ${typeSpec(type).duckdb}`);

@@ -1,7 +1,4 @@
-/**
- * Finds the tables and table functions that SQL names, with DuckDB's own parser. Words in texts, aliases and names of columns
- * do not count.
- */
+/** Finds the tables and table functions that SQL names. Words in texts, aliases and names of columns do not count. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { configError } from '../shared/errors.ts';
 import { type Json, type JsonObject, isJsonObject, parseJson } from '../shared/json.ts';

@@ -1,7 +1,4 @@
-/**
- * Finds the place of each day in the chain of its changes, as of an instant or as of the close of a month. A day shows what
- * had been read whole by then.
- */
+/** Finds the place of each day in the chain of its changes. A day shows what had been read whole by then. */
 import { configError } from '../shared/errors.ts';
 import { listed } from '../shared/findings/index.ts';
 import { type Close, closedDays, dayId } from '../shared/lake/documents/close.ts';
@@ -19,7 +16,6 @@ export function refusePresent(named: readonly string[]): void {
   );
 }
 
-/** A committed day, as it was after a change. */
 export interface DayAt extends CommittedDay {
   /** The number of that change; missing: the day as it is now. */
   place?: number;
@@ -128,11 +124,7 @@ const WHY: Record<UnknownDay['why'], string> = {
   lost: 'have lost their history',
 };
 
-/**
- * @param read the days that the SQL may read
- * @param atMs the instant; missing: the close of a month
- * @throws BrandReportsError `config` if the records of one of these days are not known
- */
+/** @param atMs missing: the close of a month @throws BrandReportsError `config` if the records of a day in `read` are not known */
 export function refuseUnknown(
   { time, unknown }: PastDays,
   read: readonly DayOfLedger[],
@@ -168,7 +160,6 @@ function knownAt(days: readonly DayOfLedger[], atMs: number): string | undefined
   return nextMs <= Date.now() ? new Date(nextMs).toISOString() : undefined;
 }
 
-/** A line for each brand, or close, that has lost days by an erasure. */
 function erasedNote(brand: string, when: string, days: readonly { report: string; day: string }[]): string[] {
   if (days.length === 0) return [];
   const named = exceptionsText(days.map(({ report, day }) => ({ report, day, why: 'erased' })));

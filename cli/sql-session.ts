@@ -1,7 +1,4 @@
-/**
- * Opens every session of DuckDB: with limits for memory and time, without files outside the given folders, and with a
- * configuration that no SQL can change.
- */
+/** Every session has limits for memory and time, no files outside its folders, and a configuration that no SQL can change. */
 import { totalmem } from 'node:os';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { HOUR_MS } from '../shared/days.ts';
@@ -21,11 +18,7 @@ export interface SessionLimits {
   ms: number;
 }
 
-/**
- * @param folders SQL reads and writes no file outside them
- * @param before runs before the files are locked
- * @returns a connection with its own empty database; `closeSync` also closes the database
- */
+/** SQL reads and writes no file outside `folders`; `before` runs before they are locked. `closeSync` also closes the database. */
 export async function openSession(
   folders: readonly string[],
   before: (connection: DuckDBConnection) => Promise<void> = async () => {},

@@ -23,10 +23,7 @@ const REFUSED_FUNCTIONS = [
   'json_execute_serialized_sql',
 ];
 
-/**
- * @throws BrandReportsError `config` for SQL that is not one query
- * @throws DuckDB's own error for a query that is wrong
- */
+/** @throws BrandReportsError `config` for SQL that is not one query; DuckDB's own error for a query that is wrong */
 export async function prepareQuery(
   connection: DuckDBConnection,
   sql: string,

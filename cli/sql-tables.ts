@@ -1,8 +1,6 @@
 /**
- * Creates the tables and views of `query` and `demo` in an in-memory DuckDB. Each table is a view over the Parquet files that
- * the ledgers name now, so a query sees exactly the committed rows (I3). As of the past, it is a view over the records at a
- * place of each day's chain (`rows-at.ts`). `coverage` and `closes` are computed from the same documents. Only the tables
- * that the SQL names, or that its views read, are created, because the files of a lake in S3 have to be downloaded first.
+ * Each table is a view over the Parquet files that the ledgers name now, so a query sees exactly the committed rows (I3). Only the
+ * tables that the SQL names, or that its views read, are created, because the files of a lake in S3 have to be downloaded first.
  * Before the caller's SQL runs, DuckDB is locked: it can read the lake's folder and no other file.
  */
 import { resolve } from 'node:path';
@@ -91,10 +89,7 @@ export interface SqlLake {
   /** The file of these settings. If they give records another meaning than the lake's, a note names the file. */
   settingsFile?: string;
   nowMs: number;
-  /**
-   * The tables as they were at this instant, at most `nowMs`, or when this month was closed; missing: as they are. A day has
-   * what had been read whole by then.
-   */
+  /** An instant, at most `nowMs`, or a closed month; missing: as they are. A day has what had been read whole by then. */
   asOf?: Past | undefined;
   /** The tables have this day alone, and `coverage` its month; missing: all days. */
   day?: string;
@@ -112,13 +107,9 @@ export interface SqlLake {
   onUnreadable?: (what: string, why: string) => void;
 }
 
-/** The names of the tables that this module computes from documents. */
 const FROM_DOCUMENTS = [coverageTable.name, closesTable.name];
 
-/**
- * Opens a connection with the tables and views that the SQL names, or with all of them if it names no table.
- * @throws BrandReportsError `config` if DuckDB would misread the lake's path, or the lake has no answer as of then
- */
+/** @throws BrandReportsError `config` if DuckDB would misread the lake's path, or the lake has no answer as of then */
 export async function createSqlConnection(lake: SqlLake, sql: string): Promise<DuckDBConnection> {
   const files = snapshotFiles(lake.store);
   const { outputFolder, csvs = [], tablesOnly = false } = lake;
@@ -143,10 +134,8 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
 }
 
 /**
- * Creates the tables and views of the lake in the current database of the session, over the given files.
  * @param isNamed whether a table or view is wanted; if no table is, all are created
- * @param placesThen reads the places as of an instant; missing: the lake is not as of an instant
- * @returns the days of the reports that the SQL names; `past` with their places if the lake is as of the past
+ * @param placesThen missing: the lake is not as of an instant
  * @throws BrandReportsError `config`, like `createSqlConnection`
  */
 export async function createRelations(
@@ -293,7 +282,6 @@ async function settingsAsOf(
   return { settings: { ...settings, brands }, notes: [], used };
 }
 
-/** Reads the places as of an instant from the objects of the days. */
 function placesBy(connection: DuckDBConnection, lake: SqlLake, files: SnapshotFiles): PlacesBy {
   return async (days, at) => {
     const places = new Map<CommittedDay, number>();

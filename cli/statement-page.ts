@@ -1,7 +1,4 @@
-/**
- * Draws statements as a page to print on A4 in black and white: for each brand its totals, then each publisher on separate
- * pages. The page loads nothing and runs nothing, and every text from outside is escaped.
- */
+/** A page for A4 in black and white. It loads nothing and runs nothing, and every text from outside is escaped. */
 import { exactNumber } from '../shared/exact-number.ts';
 import { Html, html } from '../shared/status/html.ts';
 import type { Fact, Statement } from './statement.ts';

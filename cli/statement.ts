@@ -1,7 +1,6 @@
 /**
- * Reads the statements of a month into DuckDB: what counts at its close, minus what counted at the close before it. The
- * records of its own month come first, then each record of an earlier month that differs. What people were paid counts as it
- * was shown, so the rest of both totals is an entry of its own, and statements always add up to what counts.
+ * A statement is what counts at a close, minus what counted at the close before it. What people were paid counts as it was shown,
+ * so the rest of both totals is an entry of its own, and statements always add up to what counts.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { addMonths, endOfDay } from '../shared/days.ts';
@@ -77,7 +76,6 @@ export const ENTRIES_TABLE = `CREATE TABLE entries (brand varchar, month varchar
   state_then varchar, state varchar, amount decimal(38,9), commission decimal(38,9), counted_then decimal(38,9),
   counted_now decimal(38,9), counted decimal(38,9), currency varchar, key varchar, known decimal(38,9))`;
 
-/** Own records, records of earlier months, the rest. */
 const ENTRY_ORDER = "CASE entry WHEN 'record' THEN 1 WHEN 'carried' THEN 2 ELSE 3 END";
 
 /** The entries by publisher, records first, in a stable order. @param where SQL of a condition */
@@ -104,10 +102,7 @@ GROUP BY GROUPING SETS ((brand, publisher_id, currency, entry, state_or_month), 
   (brand, currency, entry, state_or_month), (brand, currency))
 ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, entry = 'total', ${ENTRY_ORDER}, state_or_month`;
 
-/**
- * @returns the statement of each brand that has days of the month, or of one brand; and the connection with their entries
- * @throws BrandReportsError `config` if no brand has days of the month, a later close has them, or a source cannot be read
- */
+/** @throws BrandReportsError `config` if no brand has days of the month, a later close has them, or a source cannot be read */
 export async function readStatements(
   options: Omit<DraftOptions, 'reports'> & { settingsFile?: string },
   publisher?: string,

@@ -73,7 +73,6 @@ async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Pr
   process.exitCode = damaged.length > 0 ? EXIT.failed : EXIT.complete;
 }
 
-/** A close in the form of `--json`. */
 function summaryOf({ brand, month: of, closedAt, by, settings, ...close }: Close) {
   const { days, totals, exceptions, roles, unreadable, erased } = close;
   const counts = { days: days.length, erased: erased.length };

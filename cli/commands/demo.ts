@@ -116,7 +116,6 @@ async function openDemoLake(url: string): Promise<Lake> {
   return lake;
 }
 
-/** The service voids a day's new orders, and the day is read again. @returns the day */
 async function restateDay(
   service: SampleService,
   sync: (scope: RunScope) => Promise<SyncOutcome>,

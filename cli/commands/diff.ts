@@ -1,7 +1,3 @@
-/**
- * Shows the changes of a day after it was closed: each with its time and cause, with rows and sums before and after, and with
- * the records that were added, removed or altered.
- */
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { rowsSql } from '../../shared/catalog/record-sql.ts';
 import { configError } from '../../shared/errors.ts';
@@ -87,11 +83,7 @@ interface ChangedRecord {
   columns?: { name: string; before: Json; after: Json }[];
 }
 
-/**
- * The day of each brand, with its changes, the newest first, in the form of `--json`.
- * @param most the number of records of a change that are listed
- * @throws BrandReportsError `config` if an object of the day is missing or damaged
- */
+/** The changes are the newest first. @throws BrandReportsError `config` if an object of the day is missing or damaged */
 async function changedDays(store: ObjectStore, report: ReportDefinition, of: string, most: number) {
   const { name, table } = report;
   const isOfDay = `report = ${literal(name)} AND dt = ${literal(of)}`;
@@ -139,11 +131,7 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
 
 const TIME = "'%Y-%m-%dT%H:%M:%S.%gZ'";
 
-/**
- * The sums of columns at each of these places, and the number of `rows`. A group of records with one key counts as it was
- * before its first later change.
- * @param by a column that divides the sums: `amount USD`
- */
+/** A group of records with one key counts as it was before its first later change. @param by divides the sums: `amount USD` */
 function placedSumsSql(table: string, places: string, names: readonly string[], by?: string): string {
   const of = by === undefined ? "''" : `' ' || coalesce(${by}, 'without ${by}')`;
   const sumSql = (name: string, value: string) =>

@@ -196,7 +196,6 @@ async function verifyBrand(
   return { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
 }
 
-/** Damage to the links of a local lake, which other tools read. */
 async function damagedLinks(
   store: ObjectStore,
   report: ReportDefinition,
@@ -235,7 +234,6 @@ async function damagedLinks(
   return found;
 }
 
-/** A file of a day, with the facts of its rows in the ledger. */
 interface DayFile {
   what: string;
   key: string;
@@ -264,9 +262,7 @@ async function filesOf(
   return [file, { ...object, what, key: before, table, columns: ofChanges, isKnown }];
 }
 
-/**
- * @returns how the day differs from the ledger. If a run has replaced the snapshot meanwhile, the new one is compared
- */
+/** Compares the day with the ledger. If a run has replaced the snapshot meanwhile, the new one is compared. */
 async function verifyDay(store: ObjectStore, current: CommittedDay): Promise<Mismatch | undefined> {
   const { report, brand, day, committed } = current;
   const { localFolder } = store;

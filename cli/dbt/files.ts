@@ -1,7 +1,4 @@
-/*
- * Contains the files of a dbt project that are the same for every lake: the project, its profiles, macros and marts. A mart
- * replaces a day when `digest` of `coverage`, which identifies the content of the day, has changed.
- */
+/* A mart replaces a day when `digest` of `coverage`, which identifies the content of the day, has changed. */
 import { STATE_WORDS, type ReportDefinition } from '../../shared/reports/definition.ts';
 import { NOW_SQL, sumSql, unknownAmountsSql } from '../../shared/reports/views/view-sql.ts';
 

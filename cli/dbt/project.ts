@@ -1,8 +1,4 @@
-/*
- * Makes a dbt project for the columns and roles of a lake. Its marts read the lake's own views, so that a mart and
- * `query` have the same numbers. Names of fields and words of states come from outside:
- * each text passes `jinja`, and in YAML `yaml`.
- */
+/** Marts and `query` read the same views, so their numbers agree. Each text from outside passes `jinja`, and in YAML `yaml`. */
 import { closesTable } from '../../shared/catalog/closes-table.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
@@ -23,7 +19,6 @@ import * as files from './files.ts';
 
 export interface DbtLake {
   reports: ReportRegistry;
-  /** By table. */
   columns: ReadonlyMap<string, readonly Column[]>;
   roles: TableRoles;
   /** The enabled reports that have days in the lake: tests expect them to be complete. */

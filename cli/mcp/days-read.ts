@@ -36,10 +36,7 @@ const WORD =
 
 type Scan = (typeof TABLES)[number] & { condition?: string | undefined };
 
-/**
- * @param connection with the tables and views that the SQL names
- * @returns the days among `all` that the SQL may read. @throws BrandReportsError `config` if it reads a file
- */
+/** @returns the days among `all` that the SQL may read. @throws BrandReportsError `config` if it reads a file */
 export async function daysRead<Day extends Pick<LakeDay, 'brand' | 'report' | 'dt'>>(
   connection: DuckDBConnection,
   sql: string,

@@ -12,10 +12,7 @@ import { withRunnableCommands } from '../printed-command.ts';
 
 export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };
 
-/**
- * Lists every day that the settings expect, and all other days in the lake. A report without settings is expected from its
- * first to its last day, or to yesterday if there are no settings at all.
- */
+/** A report without settings is expected from its first to its last day, or to yesterday if there are no settings at all. */
 export function lakeDays(lake: readonly ReportLedgers[], settings: LakeSettings | undefined, nowMs: number) {
   return tableStatuses(settings, reports, lake, nowMs).flatMap(({ days, every, damaged = [], ...of }) => {
     const { brand, report, table } = of;

@@ -1,8 +1,4 @@
-/**
- * Serves the lake to an assistant over standard input and output, read-only (Model Context Protocol). A second
- * process answers the calls: SQL can crash DuckDB or ignore an interrupt, and only the end of a process surely ends it. The
- * second process has no access to the protocol, and ends with this one.
- */
+/** A second process answers: SQL can crash DuckDB or ignore an interrupt, but ends with its process. It has no access to the protocol. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { McpServer } from '@modelcontextprotocol/server';

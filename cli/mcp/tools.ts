@@ -1,7 +1,4 @@
-/**
- * Answers an assistant's questions about the lake. Each answer begins with the days that are missing from it. Every text from
- * the lake is escaped and bounded, because a service may have written it.
- */
+/** Answers begin with the days that they lack. Texts from the lake are escaped and bounded: a service may have written them. */
 import { DuckDBTypeId } from '@duckdb/node-api';
 import * as z from 'zod';
 import { SYNCED_AT, typeSpec } from '../../shared/column-types.ts';
@@ -137,7 +134,6 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
   }
 }
 
-/** The rows as a table of GitHub's Markdown, a line each; decimals without trailing zeros. */
 async function* markdownRows({ names, types, blocks }: QueryResult): AsyncGenerator<string> {
   const line = (cells: readonly string[]) => `| ${cells.map(markdownCell).join(' | ')} |`;
   const scales = types.map(({ typeId }) => (typeId === DuckDBTypeId.DECIMAL ? 0 : undefined));

@@ -1,8 +1,4 @@
-/**
- * The connection test compares a sample of the service (`sample.ts`) with the settings. Each finding rests on responses, and may
- * have the setting that they support: `check` prints it, and `init` writes it (`settings-text.ts`). The test needs no lake and
- * changes nothing.
- */
+/** Each finding rests on responses, and may have the setting that they support. The test needs no lake and changes nothing. */
 import { dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';

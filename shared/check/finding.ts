@@ -9,7 +9,6 @@ export interface Finding {
   setting?: ProposedSetting;
 }
 
-/** A setting that the responses support. `init` writes it. */
 export interface ProposedSetting {
   /** From the settings of the brand on, such as `reports`, `order_list`, `startDate`. */
   path: readonly string[];

@@ -1,12 +1,9 @@
-/*
- * What a field with a role is called, and what its values are. A wrong field would pay wrong sums, so both must fit.
- */
+/* A wrong field would pay wrong sums, so both its name and its values must fit the role. */
 import { exactDay, exactInstant } from '../exact-values.ts';
 import { readValue } from '../lake/table/amounts.ts';
 import { comparedState } from '../reports/definition.ts';
 import { type Role, words } from '../roles/index.ts';
 
-/** What the values of a role are, and how its field is called besides the well-known names. */
 export interface Meaning {
   what: string;
   names: RegExp;

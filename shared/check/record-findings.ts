@@ -90,7 +90,6 @@ function roleFindings({ report, sample, roles }: Records): Finding[] {
   return [ok('roles', `fields: ${[...found, ...none].join(', ')}`), ...findings];
 }
 
-/** The field that has the role, or that will have it with the proposed setting. */
 function fieldsOf(role: Role, roles: readonly RoleInSample[]): readonly string[] {
   const { isMissing, best, inForce = [] } = roles.find((each) => each.role === role) ?? {};
   return best === undefined ? inForce : [...(isMissing ? inForce : []), best];

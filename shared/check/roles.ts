@@ -1,7 +1,4 @@
-/*
- * Finds the field of each role in a sample of records: by the settings, by a well-known name, or else by a similar name whose
- * values fit. A field has one role only.
- */
+/* The field of a role comes from the settings, a well-known name, or a similar name whose values fit. A field has one role only. */
 import { exactInstant } from '../exact-values.ts';
 import { type Json, type JsonObject, isJsonObject } from '../json.ts';
 import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';

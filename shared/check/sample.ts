@@ -1,8 +1,4 @@
-/**
- * Measures what the interface leaves open (`docs/explanation/interface.md`) and what settings can get wrong, from the
- * service's own responses. It sends about ten requests for each report. `check` compares the result with the settings,
- * `init` writes settings from it. Each step uses what the steps before it have shown. A missing value was not shown.
- */
+/** Sends about ten requests a report for what the interface leaves open (`docs/explanation/interface.md`). Missing values were not shown. */
 import { fetchFirstPage, pageRequest } from '../attempt/fetch.ts';
 import { type FetchContext, todayIn } from '../context/context.ts';
 import { DAY_MS, addDays, daysBetween, endOfDay, startOfDay } from '../days.ts';
@@ -100,7 +96,6 @@ interface ReadReport {
   found: ReportSample;
 }
 
-/** Sends the first request with the method of the settings, and if that fails with the other method. */
 async function makeContact(options: RunOptions, brand: string, report: ReportDefinition) {
   const { scope, settings } = options;
   const { method: set } = brandSettingsOf(options, brand);

@@ -1,7 +1,4 @@
-/**
- * `init` writes the proposals of the connection test: settings as text, with their evidence as comments. A setting that a person
- * has to decide is a comment. Texts of the service are in comments and in JSON only, so that no field name can add a setting.
- */
+/** Texts of the service are in comments and in JSON only, so that no field name can add a setting. */
 import { dayOf } from '../days.ts';
 import { stringifyJson } from '../json.ts';
 import type { BrandAnswers } from './answers.ts';

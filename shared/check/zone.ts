@@ -77,7 +77,6 @@ export function usualName(zones: readonly string[]): string | undefined {
   return USUAL.find((zone) => zones.includes(zone)) ?? zones[0];
 }
 
-/** The names of up to three zones besides `beside`. */
 export function shownZones(zones: readonly string[], beside: string): string {
   const others = zones.filter((zone) => zone !== beside);
   const more = others.length > 3 ? ` and ${others.length - 3} more` : '';

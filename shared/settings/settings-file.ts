@@ -1,7 +1,4 @@
-/*
- * The settings of a deployment are a JSON file in the code of its functions. So CloudFormation updates settings and code
- * together, and rolls both back together.
- */
+/* Settings are a JSON file in the code of the functions, so that CloudFormation updates both together and rolls both back. */
 import * as z from 'zod/mini';
 import { isJsonObject } from '../json.ts';
 import type { Settings } from './settings.ts';
@@ -17,10 +14,7 @@ const outline = z.custom<Settings>(
   (value) => isJsonObject(value) && isJsonObject(value.brands) && isJsonObject(value.deployment),
 );
 
-/**
- * The settings in the file. Only the outline is checked: the deployment has checked the settings, and the whole schema
- * would take a sixth of a start.
- */
+/** Only the outline is checked: the deployment has checked the rest, and the whole schema would take a sixth of a start. */
 export function settingsOfText(text: string): Settings {
   return z.parse(outline, JSON.parse(text));
 }

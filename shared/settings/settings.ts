@@ -1,8 +1,6 @@
 /**
- * Defines what an operator configures: one schema, built from the reports' definitions, checks a text, fills in the
- * defaults and reports all problems at once. Without the check, a misspelled filter would silently copy another set of
- * records. The filters, page bounds and defaults of a report are in its definition, so a new report needs no change
- * here. The settings of deployment are in `deployment.ts`. A test compares docs/reference/settings.md with this schema.
+ * Without the check, a misspelled filter would silently copy another set of records. What belongs to a report is in its
+ * definition, so a new report needs no change here. A test compares docs/reference/settings.md with this schema.
  */
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay, later } from '../days.ts';
@@ -47,19 +45,12 @@ export interface LakeSettings {
   deployment?: Pick<Settings['deployment'], 'schedule'>;
 }
 
-/**
- * Settings from the text of a `cdk.json` (its `context.brandReports`) or of a file that contains only that object.
- * @param origin the name of the text in errors, e.g. `cdk.json`
- * @throws BrandReportsError `config`
- */
+/** @param text a `cdk.json` (its `context.brandReports`) or only that object @throws BrandReportsError `config` */
 export function loadSettings(text: string, origin: string, reports: ReportRegistry): Settings {
   return parseSettings(settingsInput(text, origin), reports, origin);
 }
 
-/**
- * The unchecked settings object of such a text.
- * @throws BrandReportsError `config` if the text has no settings
- */
+/** @throws BrandReportsError `config` if the text has no settings */
 export function settingsInput(text: string, origin: string): unknown {
   const parsed = parseJsonc(text);
   if (!('value' in parsed))
@@ -359,9 +350,7 @@ function refreshSchema() {
     .check(z.refine(isAscending, { error: 'a list with untilAgeDays ascending' }));
 }
 
-/**
- * By its exact name: EventBridge schedules run in the zone too, but Intl alone would also accept offsets and any case.
- */
+/** By its exact name, which EventBridge schedules need: Intl alone would also accept offsets and any case. */
 function isTimeZone(zone: string): boolean {
   if (zone === 'UTC') return true;
   if (!/^[A-Z]/.test(zone)) return false;

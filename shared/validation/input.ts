@@ -4,8 +4,7 @@ import { BrandReportsError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { closestMatch } from './closest-match.ts';
 
-// Schemas for the input of operators: settings and events. The error text of each schema contains only what is allowed there.
-// `parseInput` puts the path and the value before it, so that all messages have the same form.
+// The error text of a schema contains only what is allowed. `parseInput` puts the path and the value before it.
 
 export const NOT_A_SETTING = z.optional(z.never({ error: 'nothing: this report has no such setting' }));
 
@@ -45,10 +44,7 @@ export function integer(min: number, max: number) {
   return number(min, max, allowed).check(z.refine(Number.isSafeInteger, { error: allowed }));
 }
 
-/**
- * @param origin the name of the input in the error, e.g. a file
- * @throws BrandReportsError `config` with a line for every problem: path, value, what is allowed
- */
+/** @throws BrandReportsError `config` with a line for every problem: path, value, what is allowed */
 export function parseInput<Output>(
   schema: z.ZodMiniType<Output>,
   input: unknown,

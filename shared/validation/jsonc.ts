@@ -1,7 +1,4 @@
-/**
- * Reads JSON with comments and trailing commas, which people write into settings. Both are replaced by spaces, so that
- * positions in the text stay the same. An error contains the position alone, because the text may contain a credential (I9).
- */
+/** Comments and trailing commas become spaces, so positions stay. Errors show a position alone: the text may be a credential (I9). */
 
 const COMMENTS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 const TRAILING_COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
