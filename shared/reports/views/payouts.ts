@@ -2,7 +2,7 @@ import { FINAL_STATES, type ReportView } from '../definition.ts';
 import { historiesSql } from './history.ts';
 import { changedSql } from './reversed.ts';
 import { AGES } from './states.ts';
-import { NOW_SQL, UNKNOWN_AMOUNTS, listSql, sumSql } from './view-sql.ts';
+import { NOW_SQL, UNKNOWN_AMOUNTS, allSql, listSql, sumSql } from './view-sql.ts';
 
 /**
  * Ages in days after the end of a day, or of a month: the commission that counted then is compared with the commission
@@ -136,13 +136,14 @@ WHERE records > 0 OR reversed_after_paid IS NULL OR reversed_after_paid <> 0
 
 /** What counts now, by day. */
 function nowSql(): string {
-  return `SELECT ${RECORD}, named, records, ${Object.keys(PARTS).join(', ')}, 0 AS reversed_after_paid, unknown,
+  return `SELECT ${RECORD}, named, records, ${Object.keys(PARTS).join(', ')}, reversed_after_paid, unknown,
       ${ofAges((age) => `commission AS at_${age}, 0 AS moved_${age}`, ', ')}
     FROM (
       SELECT ${RECORD}, max(dt || publisher_name) AS named, count(*) AS records,
         ${Object.entries(PARTS)
           .map(([sum, sql]) => `${sql} AS ${sum}`)
           .join(',\n        ')},
+        CASE WHEN ${allSql('has_states')} THEN 0 END AS reversed_after_paid,
         count(CASE WHEN counted IS NULL OR (state = 'void' AND commission IS NULL) THEN 1 END) AS unknown
       FROM ${historiesSql('what, publisher_id, publisher_name, currency, state, commission, counted, has_states')} AS records
       WHERE what = 'now'
