@@ -101,7 +101,6 @@ function othersOf({ runs }: RateBudget, { runId, gone }: Pick<Renewal, 'runId' |
 /** By run: its counter, and since when the observer has seen this value, by the observer's monotonic clock. */
 export type Sightings = ReadonlyMap<string, { renewals: number; sinceMs: number }>;
 
-/** The sightings after the document was read again. @param atMs when the read ended */
 export function withSightings(before: Sightings, { runs }: RateBudget, atMs: number): Sightings {
   return new Map(
     Object.entries(runs).map(([run, { renewals }]) => {

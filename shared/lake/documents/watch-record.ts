@@ -43,7 +43,6 @@ const record = storedObject(() => ({
         z.string(),
         storedObject(() => ({ opened: detail, ...lasting() })),
       ),
-      /** Events that may not have been received yet. */
       pending: z.array(storedObject(() => ({ type: z.enum(['Problem Opened', 'Problem Solved']), detail }))),
     })),
   ),

@@ -1,8 +1,7 @@
 /**
  * A dictionary is written if it is much smaller. Each different value costs its bytes and its place in the statistics once,
- * whatever the number of rows.
- * The library hyparquet-writer would write the same pages (data page v2, ZSTD), but its public interface
- * accepts neither codes nor dictionaries. `test/lake/table/column-chunk.slow.test.ts` compares the two.
+ * whatever the number of rows. The library hyparquet-writer would write the same pages (data page v2, ZSTD), but its
+ * public interface accepts neither codes nor dictionaries. `test/lake/table/column-chunk.slow.test.ts` compares the two.
  */
 import { zstdCompressSync } from 'node:zlib';
 import type { ColumnChunk, PageHeader, Statistics } from 'hyparquet';
@@ -129,7 +128,7 @@ function statisticsOf(nulls: number, values: StoredValues | undefined): Statisti
 
 /**
  * A text's bound is a copy, because the footer outlives the texts, of as many bytes as the footer's writer needs. The writer
- * shortens texts to a few bytes, but may keep texts whole that begin with the last characters of Unicode: no bound then.
+ * shortens texts to a few bytes, but may keep texts whole that begin with the last characters of Unicode. Those get no bound.
  * @param zero by the format's rules, a zero stands for both zeros
  */
 function boundOf(

@@ -176,7 +176,6 @@ function wordOf(column: CodedColumn, code: number, type: ColumnType): string | u
   return textsOfCode(column, code, type).at(-1);
 }
 
-/** By code: all texts that mean its value; an empty list for NULL. */
 export function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
   return Array.from({ length: countOf(column) }, (_, code) => textsOfCode(column, code, type));
 }

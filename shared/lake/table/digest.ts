@@ -225,7 +225,6 @@ class RowSums {
   }
 }
 
-/** Codes whose texts lie in the bytes `[begin, end)`. */
 interface Batch {
   firstCode: number;
   codes: number;

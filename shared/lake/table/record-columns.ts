@@ -155,7 +155,6 @@ function literalColumn(kernel: Kernel, at: number) {
       }
       return into;
     },
-    /** The literals without gaps between them. */
     get bytes() {
       return Buffer.from(kernel.memory.buffer, bytesAt, endsOf()[count]);
     },

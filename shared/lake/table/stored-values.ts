@@ -1,7 +1,7 @@
 /**
  * A column of a row group in the kernel's memory, as Parquet stores it (its encoding PLAIN, little-endian): each different
  * value becomes bytes once, and pages copy these bytes. One piece of code serves all types, so it is compiled once and
- * creates no garbage. A value that its type cannot hold is a bug of the caller and fails here; otherwise it would be cut.
+ * creates no garbage. A value that its type cannot hold is a bug of the caller and fails here, so it is never cut unnoticed.
  */
 import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
 import {
@@ -74,7 +74,6 @@ const NUMBER_BYTES = 4;
 const GROUP = 8;
 const HEADER_BYTES = 5;
 
-/** The values of a column that are not NULL. */
 export interface Present {
   filled: number;
   distinct: number;
