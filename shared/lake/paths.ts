@@ -1,26 +1,7 @@
 /**
  * This module builds every key and every prefix of a lake and, for code that lists objects, parses them. IAM statements
  * and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would still grant, expire
- * or delete the old place after this file has moved to a new place. The layout:
- * ```
- *   snapshots/<table>/brand=<brand>/dt=<day>/<snapshot id>/part-0000.parquet
- *   snapshots/coverage/brand=<brand>/report=<report>/month=<month>/<snapshot id>/part-0000.parquet
- *   snapshots/closes/…                         the same
- *   snapshots/<table>_before/brand=<brand>/dt=<day>/<id>/part-0000.parquet   what its records were before they changed
- *   closes/<brand>/<YYYY-MM>.json              what a closed month was (documents/close.ts)
- *   raw/<report>/brand=<brand>/dt=<day>/<attempt id>/chunk-000000.json-seq.zst, progress.json
- *   ledger/<report>/<brand>/<YYYY-MM>.json, state.json
- *   ledger/format.json                         the number of this layout (documents/lake-format.ts)
- *   schema/<table>.json                        the columns
- *   schema/settings/<brand>/current.json       the settings of the brand that count; <hash>.json: each version of them
- *   rates/<brand>.json
- *   status/coverage.html, watch.json           the status page; what the watcher has reported
- *   status/catalog.json                        for which program and settings the catalog was made
- *   damaged/<key>.<time>                       copies of documents that were damaged
- *   query-results/…, query-results/brand=<brand>/…   results of Athena, in S3 only
- *   iceberg/<table>/metadata/…                 Iceberg metadata over the same snapshots; built from ledgers and schemas
- *   current/<table>/<partition>/<snapshot id>.parquet   hard links to the published snapshots, in a folder only
- * ```
+ * or delete the old place after this file has moved to a new place. docs/explanation/architecture.md has the layout.
  */
 import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { isDay } from '../days.ts';
@@ -55,7 +36,6 @@ export const DAMAGED_PREFIX = 'damaged/';
 export const QUERY_RESULTS_PREFIX = 'query-results/';
 /** Documents that change only by compare-and-swap: the truth about the lake, which no run deletes. */
 export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PREFIX, CLOSES_PREFIX];
-/** Every other prefix of a lake in S3. */
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
   RAW_PREFIX,
@@ -162,11 +142,7 @@ export function progressKey(report: string, brand: string, day: string, attempt:
   return `${attemptPrefix(report, brand, day, attempt)}${PROGRESS_FILE}`;
 }
 
-/**
- * The day, and the snapshot or attempt, to which an object belongs.
- * @param brandPrefix where the folders of days lie, e.g. `partitionPrefix(table, brandPartitions(brand))`
- * @returns `undefined` if the key does not have this form: such an object is not ours
- */
+/** @returns `undefined` if the key does not have this form: such an object is not ours */
 export function parseDayKey(brandPrefix: string, key: string): { day: string; id: string } | undefined {
   const [folder = '', id = '', name = '', ...more] = key.slice(brandPrefix.length).split('/');
   const [, dayKey] = DAY_PARTITION_KEYS;

@@ -147,7 +147,6 @@ export class StoredSettings {
     return settingsIn(await this.#document(brand).cached(), this.#options.reports)?.settings;
   }
 
-  /** The settings of all brands of the lake. @param given settings that replace those of their brands */
   async all(given?: LakeSettings): Promise<LakeSettings> {
     this.#listed ??= brandsIn(this.#options.lake.store);
     const listed = new Set([...(await this.#listed), ...this.#documents.keys()]);
@@ -159,10 +158,7 @@ export class StoredSettings {
     return { ...given, brands: { ...Object.fromEntries(found.flat()), ...given?.brands } };
   }
 
-  /**
-   * Stores the settings of a run, and logs each change of their meaning.
-   * @returns the hash of the settings that count from now on
-   */
+  /** Logs each change of meaning. @returns the hash of the settings that count from now on */
   async adopt(brand: string, given: LakeBrandSettings, adoption = COMMAND_LINE): Promise<string> {
     const { clock, reports, log } = this.#options;
     const settings = keptOf(given);
@@ -317,7 +313,6 @@ export interface UsedSettings {
   since?: string;
 }
 
-/** By brand of the lake, the settings that an outlet uses. @param given settings that replace those of their brands */
 export function usedSettings(
   lake: readonly { brand: string; inLake?: SettingsInLake | undefined }[],
   given: LakeSettings | undefined,
@@ -336,11 +331,7 @@ export interface SettingsNote {
   text: string;
 }
 
-/**
- * The settings by which an outlet derives its numbers: the given ones, and those of the lake for other brands; `undefined`
- * if there are none. A note names each report to which the given settings give another meaning than the lake's.
- * @param origin the name of the given settings
- */
+/** A note names each report to which the given settings give another meaning than the lake's. @param origin their name */
 export function settingsInUse(
   lake: readonly { brand: string; inLake?: SettingsInLake | undefined }[],
   given: LakeSettings | undefined,

@@ -1,15 +1,12 @@
 /**
  * `CasDocument` changes a small JSON document that several processes write: a ledger, a progress document, a schema.
  * Without it, two processes that read, change and write the same object would lose one of the changes.
- *
  * A change is a pure function of the document. It is applied to the newest version that this process has seen, and the
  * result is written on condition that the object still has that version's ETag. If it has another ETag, the object is
  * read again and the same change is applied to the new content. Reads and writes follow one another, so that no read
  * that began before a write replaces what was written. Changes requested meanwhile go together into the next write.
- *
  * Each write adds an id to `recentWrites`. A writer whose response was lost finds its own id there if its write arrived,
  * even if others have written since. Compare-and-swap alone makes concurrent runs safe (I5).
- *
  * `update` throws:
  * - the error of the change, to the caller of that change alone
  * - `config` `damaged_document` if the object was lost, or cannot be parsed unless the document `recovers`
@@ -68,7 +65,6 @@ export class CasDocument<T extends HasRecentWrites> {
   #known: Known<T> | undefined;
   /** Stands for the document until it was seen in the store: after a failed first write, `#load` must not return nothing. */
   #first: T | undefined;
-  /** Changes that wait for the next write (`updateLater`). */
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
   #waiting: Change<T>[] = [];
   /** The next read, until it begins: all who wait for it share it. */
@@ -265,10 +261,7 @@ export function parseJsonDocument(key: string, body: Uint8Array): Json {
 /** A time in a document: ISO 8601 in UTC. */
 export const storedTime = z.iso.datetime();
 
-/**
- * An id that becomes part of a key. Without the pattern, whoever can change one document could make runs read,
- * publish or delete objects anywhere in the lake.
- */
+/** Without the pattern, whoever can change one document could make runs read or delete objects anywhere in the lake. */
 export const storedId = z.string().check(z.regex(OBJECT_ID));
 
 export const storedCount = z.int().check(z.nonnegative());

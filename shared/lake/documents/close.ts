@@ -132,11 +132,7 @@ export function lackingDays({ month: of, exceptions, erased }: Close): Close['ex
   ];
 }
 
-/**
- * Reads the closes of a brand or, without a brand, of all brands, in order of brand and month.
- * @param onDamage receives the error of a damaged close, which is left out. Without it, the error is thrown
- * @param span only these months
- */
+/** In order of brand and month. @param onDamage receives the error of a damaged close; without it, the error is thrown */
 export async function readCloses(
   store: ObjectStore,
   brand?: string,

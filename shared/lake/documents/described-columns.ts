@@ -6,7 +6,6 @@ import { columnOfField, fieldsIn } from '../../roles/index.ts';
 import type { BrandRoles } from './brand-settings.ts';
 import type { StoredSchema } from './schema.ts';
 
-/** The columns of a table and, as far as it is known, the day on which each discovered column was found. */
 type KnownColumns = { columns: readonly Column[] } & Pick<StoredSchema, 'firstSeen'>;
 
 export interface DescribedColumn {

@@ -41,10 +41,7 @@ export interface DocumentAccess {
 
 export type LakeDocuments = ReturnType<typeof createLakeDocuments>;
 
-/**
- * The documents of a lake. A ledger and a report state have one object for each key: a report that looks up another
- * report reuses its documents without a second read.
- */
+/** A report that looks up another report reuses its ledgers and its state without a second read. */
 export function createLakeDocuments({
   store,
   newId,
@@ -90,7 +87,6 @@ export function createLakeDocuments({
       ledgers.set(key, ledger);
       return ledger;
     },
-    /** @param first the content of a new attempt's document */
     progress(
       report: string,
       brand: string,

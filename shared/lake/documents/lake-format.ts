@@ -33,7 +33,6 @@ export function inOurFormat(store: ObjectStore): ObjectStore {
   });
   return {
     ...store,
-    // In parallel with the check: a run begins by reading a document, and should not wait for a second document.
     get: async (key) => (await Promise.all([store.get(key), readable()]))[0],
     async range(key, start, end) {
       await readable();

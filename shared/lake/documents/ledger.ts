@@ -1,9 +1,8 @@
 /**
- * The ledger, `ledger/<report>/<brand>/<YYYY-MM>.json`, records what is committed, day by day. It is the truth, and the
- * catalog is a projection of it that can always be rebuilt. If the catalog were the truth, a run that dies between writing
- * and publishing would leave a day without any record of it.
- * Every function here is a transition from ledger to ledger, for `CasDocument.update`. A transition throws if the state on
- * which it builds has changed (I5).
+ * The ledger, `ledger/<report>/<brand>/<YYYY-MM>.json`, is the truth, and the catalog is a projection of it that can be
+ * rebuilt. If the catalog were the truth, a run that dies between writing and publishing would leave a day without any
+ * record of it. Every function here is a transition from ledger to ledger, for `CasDocument.update`. A transition throws
+ * if the state on which it builds has changed (I5).
  */
 import * as z from 'zod/mini';
 import { exponentialMs } from '../../backoff.ts';
@@ -87,10 +86,7 @@ const values = storedObject(() => ({
   filled: z.optional(z.record(z.string(), storedCount)),
   /** By numeric column that has a value: the sum, as text because a number would round it. */
   sums: z.optional(z.record(z.string(), z.string())),
-  /**
-   * By column: the number of rows whose value it cannot hold exactly, so that the value is in `_rescued`. Only the 20
-   * highest.
-   */
+  /** By column: the rows whose value it cannot hold exactly, so that the value is in `_rescued`. Only the 20 highest. */
   rescued: z.optional(z.record(z.string(), storedCount)),
   /** Records with one primary key differed in two full reads, so the field does not identify records. */
   keyIsNone: z.optional(z.boolean()),
@@ -160,10 +156,7 @@ const published = storedObject(() => ({
   queryFingerprint: z.string(),
   /** For a report with an upstream: the digest of the upstream partition whose records were looked up. */
   upstreamDigest: z.optional(z.string()),
-  /**
-   * How many lookups the service refused, and when the first refused or empty lookup is repeated; without a time
-   * after all tries.
-   */
+  /** When the first refused or empty lookup is repeated; without a time after all tries. */
   refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
   /** Since the day was first closed; missing as long as it is open. */
   history: z.optional(history),
@@ -198,10 +191,7 @@ const dayEntry = storedObject(() => ({
   /** The continuation under which the day was last read; runs that resume one another's work share it. */
   continuation: z.optional(z.string()),
   firstCommittedAt: z.optional(storedTime),
-  /**
-   * By column that the first whole version filled and the newest does not, or the reverse: the number of rows with a
-   * value in the first; missing if both fill the same columns.
-   */
+  /** By column that either the first whole version or the newest filled, not both: the rows with a value in the first. */
   filledAtFirst: z.optional(z.record(z.string(), storedCount)),
   events: z.optional(outbox),
   /** When the day was erased: the lake has nothing of it, and no run reads it again. */
@@ -230,10 +220,7 @@ export type DayEntry = z.infer<typeof dayEntry>;
 /** The committed days of a report, a brand and a month, in one document. Times are ISO 8601 in UTC. */
 export type Ledger = z.infer<typeof ledger>;
 
-/**
- * @param clocks missing: times are returned as they are stored
- * @throws BrandReportsError `config` `damaged_document` if it is not the ledger of this scope
- */
+/** Without clocks, times stay as stored. @throws BrandReportsError `config` `damaged_document` if the scope is another */
 export function parseLedger(
   key: string,
   scope: { report: string; brand: string; month: string },
@@ -280,10 +267,7 @@ export function isWhole({ state, timeZone }: Pick<Committed, 'state' | 'timeZone
   return state !== 'open' && timeZone !== undefined;
 }
 
-/**
- * Whether lookups may treat the day as closed. A day that settled after its ledger was made from
- * snapshots counts as closed, because no run reads it again.
- */
+/** A day that settled after its ledger was made from snapshots counts as closed, because no run reads it again. */
 export function isClosedForLookups(committed: Pick<Committed, 'state' | 'timeZone'>): boolean {
   return isWhole(committed) || committed.state === 'settled';
 }
@@ -301,15 +285,9 @@ export function isRolledBack({ attempt }: Pick<Committed, 'attempt'>): boolean {
 
 export const MAX_LOOKUP_WAIT_MS = 3 * DAY_MS;
 
-/**
- * How many older versions of a day are kept at most: the ledger has the versions of a whole month and is written with
- * each commit.
- */
+/** The ledger has the versions of a whole month and is written with each commit. */
 const MAX_SUPERSEDED = 200;
-/**
- * Backoff for failed days. Until it ends, only an explicit range reads the day. A service that is unavailable may be
- * back within the hour, so its cap is lower; a broken page needs a person.
- */
+/** A service that is unavailable may be back within the hour, so its cap is lower; a broken page needs a person. */
 export const FAILED_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: DAY_MS };
 const UNAVAILABLE_DAY_RETRY = { baseMs: 5 * MINUTE_MS, capMs: HOUR_MS };
 
@@ -332,8 +310,7 @@ function isSameClaim(one: Claim | undefined, other: Claim | undefined): boolean 
 }
 
 /**
- * Reduces these days to the fact that they were erased. A run that has claimed one of them cannot commit it, and no run
- * can claim it again.
+ * A run that has claimed one of these days cannot commit it, and no run can claim it again.
  * @param judged the ledger from which the caller concluded that nobody works on the days
  * @throws conflict if a run has claimed one of them since
  */
@@ -381,10 +358,7 @@ export interface DayCommit {
   runId: string;
   committed: Committed;
   wallMs: number;
-  /**
-   * Set for a reading, which ends the claim and earlier failures. A rollback or a rebuild leaves them, so that staged
-   * pages can be resumed.
-   */
+  /** A reading ends the claim and earlier failures. A rollback or a rebuild leaves them: staged pages can be resumed. */
   reading?: { continuation: string; disregarded?: DayEntry['disregarded'] };
 }
 
@@ -467,10 +441,7 @@ function isLaterReading(current: Committed, next: Committed): boolean {
   return Date.parse(next.readFrom) < Date.parse(current.readFrom);
 }
 
-/**
- * Records that the catalog points at these objects, if they are still current. I3: queries stop finding the replaced
- * objects only now, however long ago the new objects were committed.
- */
+/** I3: queries stop finding the replaced objects only now, however long ago the new objects were committed. */
 export function recordPublished(ledger: Ledger, day: string, objects: DayObjects, wallMs: number): Ledger {
   const { committed } = ledger.days[day] ?? {};
   if (!committed || committed.published || !hasSameObjects(committed, objects)) return ledger;
@@ -547,10 +518,7 @@ export function hasRows(ledgers: Iterable<Ledger>): boolean {
   );
 }
 
-/**
- * Forgets versions that were replaced `keptMs` ago, the oldest first, so that the vacuum may delete them.
- * @param most how many versions of a day are kept longer than a day
- */
+/** The vacuum may delete forgotten versions. @param most how many versions of a day are kept longer than a day */
 export function forgetVersions(
   ledger: Ledger,
   clocks: RealClocks,
@@ -592,9 +560,8 @@ function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most
 }
 
 /**
- * Records a failure. Staged pages are kept only if `keep` is set because the next run can resume them. After a
- * failure that is not transient, `restarts` begins at 0 again: the wait limits restarts, because the staged pages
- * grow old meanwhile.
+ * Staged pages are kept only if `keep` is set because the next run can resume them. After a failure that is not transient,
+ * `restarts` begins at 0 again: the wait limits restarts, because the staged pages grow old meanwhile.
  */
 export function failDay(
   ledger: Ledger,

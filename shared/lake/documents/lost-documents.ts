@@ -9,7 +9,6 @@ import { brandPartitions, parseSnapshotKey, partitionPrefix, tablePrefix } from 
 import { type Ledger, eraseDays } from './ledger.ts';
 import type { ReportState } from './report-state.ts';
 
-/** By brand: the months that have snapshots of the table. @param brand missing: all brands */
 export async function snapshotMonths(
   store: ObjectStore,
   table: string,

@@ -17,7 +17,6 @@ const chunk = storedObject(() => ({ name: storedId, records: storedCount }));
 
 const refusedLookup = storedObject(() => ({
   key: z.string(),
-  /** The code of the last refusal. */
   code: z.string(),
   /** How many runs tried it in which the service answered some lookup. */
   tries: storedCount,

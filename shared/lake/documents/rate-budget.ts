@@ -1,7 +1,6 @@
 /**
  * A rate budget, `rates/<brand>.json`, records which runs send requests to a brand's service and how much of its rate each
  * run has. Without it, independent runs would either exceed the rate together or leave most of it unused.
- *
  * The runs share the smallest of their limits. Otherwise a run that began before the setting was lowered would leave
  * nothing to later runs. At no instant do the rates in use together exceed the limit of any run that sends requests,
  * however clocks run and whichever write is lost:
@@ -38,7 +37,6 @@ const share = storedObject(() => ({
 
 const budget = storedObject(() => ({
   version: z.literal(1),
-  /** By the run's id. */
   runs: z.record(z.string().check(z.regex(/^[\w-]+$/)), share),
   recentWrites: z.array(z.string()),
 }));
@@ -103,7 +101,6 @@ function othersOf({ runs }: RateBudget, { runId, gone }: Pick<Renewal, 'runId' |
 /** By run: its counter, and since when the observer has seen this value, by the observer's monotonic clock. */
 export type Sightings = ReadonlyMap<string, { renewals: number; sinceMs: number }>;
 
-/** The sightings after the document was read again. @param atMs when the read ended */
 export function withSightings(before: Sightings, { runs }: RateBudget, atMs: number): Sightings {
   return new Map(
     Object.entries(runs).map(([run, { renewals }]) => {

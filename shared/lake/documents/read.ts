@@ -65,7 +65,6 @@ export interface LedgerMonths {
   months: string[];
 }
 
-/** Whether the ledger of a month has to be read, by the report states. */
 export type NeedsMonth = (month: string, of: ReportStates) => boolean;
 
 /** The state of a report of a brand; a damaged one counts as empty. */
@@ -73,14 +72,10 @@ export interface ReportStates {
   brand: string;
   report: ReportDefinition;
   state: ReportState;
-  /** The state of the upstream report whose records this report looks up. */
   upstream?: ReportState;
 }
 
-/**
- * Lists the ledgers in the lake, whatever the settings are now; reports that are not in the registry are left out.
- * @param span only these months; a report of a brand is listed even if it has no ledger in them
- */
+/** @param span only these months; a report of a brand is listed even if it has no ledger in them */
 export async function listLedgers(
   store: ObjectStore,
   reports: ReportRegistry,

@@ -7,8 +7,6 @@
  * it claims a day in it, and records due times only after its work. If it dies in between, the month stays dirty and the
  * next run reads it. If another run has worked in the month since this run read its ledger, neither run can compute the
  * due time, and the next run reads the month.
- * A report that looks up another report is due when that report changes. Its state records which content of the other
- * report's month it has examined, and the other report's state records the content that the month has.
  */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -45,7 +43,6 @@ const lastRun = storedObject(() => ({
   at: storedTime,
   /** When the first of the consecutive runs with this result ended. */
   since: storedTime,
-  /** When the last complete run ended; missing before the first complete run. */
   completeAt: z.optional(storedTime),
   status: z.enum(STATUSES),
   kind: z.optional(z.enum(ERROR_KINDS)),
@@ -143,7 +140,6 @@ const DIRTY_MS = HOUR_MS;
 
 export type KnownMonth = ReportState['months'][string];
 
-/** @param upstream for a report with an upstream: the state of that report */
 export function mayBeDue(
   state: ReportState,
   policy: string,
@@ -212,10 +208,7 @@ export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> 
   dueMs: number | null;
 }
 
-/**
- * Records the due times of the months that a run has examined. If another run is or was at work in a month, the next
- * run has to read it. A mark that is an hour old belongs to a run that has died.
- */
+/** If another run is or was at work in a month, the next run has to read it. The run of an hour-old mark has died. */
 export function recordMonths(
   state: ReportState,
   examined: ReadonlyMap<string, ExaminedMonth>,

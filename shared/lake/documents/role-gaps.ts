@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-/* Finds the roles whose columns in views are NULL for a brand, and proposes the setting that decides. */
 import {
   LIKE_CURRENCY,
   type Role,
@@ -32,10 +31,7 @@ export interface RoleGap {
 /** Roles that a service may lack without a loss: a line without a state has the state of its order. */
 const OPTIONAL: readonly Role[] = ['line_state'];
 
-/**
- * The roles without a field, if the report has records.
- * @param set the setting `fields`; missing: the setting of the last run
- */
+/** @param set the setting `fields`; missing: the setting of the last run */
 export function roleGaps(
   { brand, report, ledgers, inLake, columns }: ReportLedgers,
   reports: ReportRegistry,

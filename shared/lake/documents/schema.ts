@@ -79,11 +79,7 @@ export function newColumnsOf({ columns, firstSeen = {} }: StoredSchema): NewColu
   return Map.groupBy(seen, ({ day }) => day);
 }
 
-/**
- * Reads the stored schema of a report's table; `undefined` gives the schema of a table that no reading has filled yet.
- * @throws BrandReportsError `config` if this program cannot use it, e.g. because of an unknown type: writing anyway would
- * give one column two types (I7)
- */
+/** @throws BrandReportsError `config` if e.g. a type is unknown: writing anyway would give a column two types (I7) */
 export function parseStoredSchema({ table, columns }: Pick<ReportDefinition, 'table' | 'columns'>) {
   const key = schemaKey(table);
   return (stored: Json | undefined): StoredSchema => {

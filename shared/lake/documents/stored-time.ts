@@ -26,12 +26,10 @@ export function isAhead(time: string, { laterMs }: RealClocks, waitMs = 0): bool
   return Date.parse(time) - waitMs > laterMs() + TOLERANCE_MS;
 }
 
-/** The present, for a stored time that is later than both clocks. */
 export function nowOf({ earlierMs }: RealClocks): string {
   return new Date(earlierMs()).toISOString();
 }
 
-/** How long ago a stored time was; 0 for a later time. */
 export function ageMs(time: string, nowMs: number): number {
   return Math.max(0, nowMs - Date.parse(time));
 }

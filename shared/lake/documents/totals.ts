@@ -7,11 +7,7 @@ import type { Committed } from './ledger.ts';
 /** By currency, empty for no currency: the sum of each role, as text. */
 export type CurrencyTotals = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/**
- * The amounts of a day by currency; `pending`: the roles now have other fields than the ledger has summed. The next reading
- * sums the new fields.
- * @param roles the fields of each role; missing: not known
- */
+/** `pending`: the roles now have other fields than the ledger has summed. The next reading sums the new fields. */
 export function totalsOf(
   { values }: Pick<Committed, 'values'>,
   roles: ChosenFields | undefined,
@@ -57,10 +53,7 @@ export function unreadableText({ column, rows, example, isRead }: UnreadableAmou
   return `${column}: ${rows} ${rows === 1 ? 'value' : 'values'}${such}`;
 }
 
-/**
- * The sum that represents a day: of a column, or of a role whose amounts have one currency.
- * @returns `undefined` if the day has no such sum, or has several currencies
- */
+/** The sum that represents a day; `undefined` if the day has no such sum, or has several currencies. */
 export function measured(values: Committed['values'], measure: string | undefined): string | undefined {
   if (measure === undefined) return undefined;
   if (!isRole(measure)) return values?.sums?.[measure];

@@ -32,10 +32,7 @@ const record = storedObject(() => ({
     z.string(),
     storedObject(() => ({ since: storedTime, what: z.string(), ...lasting() })),
   ),
-  /**
-   * The last watcher run that had news, and when: other runs wait for an hour. If `isTold` is false, the run may have
-   * died before the message.
-   */
+  /** The last run with news: others wait for an hour. If `isTold` is false, it may have died before the message. */
   telling: z.optional(storedObject(() => ({ by: z.string(), at: storedTime, isTold: z.boolean() }))),
   /** Missing as long as nobody receives events. */
   events: z.optional(
@@ -46,7 +43,6 @@ const record = storedObject(() => ({
         z.string(),
         storedObject(() => ({ opened: detail, ...lasting() })),
       ),
-      /** Events that may not have been received yet. */
       pending: z.array(storedObject(() => ({ type: z.enum(['Problem Opened', 'Problem Solved']), detail }))),
     })),
   ),

@@ -1,7 +1,4 @@
-/**
- * Reads amounts as views do, and counts them while a snapshot is written: the sums of the columns that have roles, by
- * currency, and the values that are no amounts. Each different value is read once.
- */
+/** Reads amounts as views do, and each different value once. */
 import { type Column, RESCUED } from '../../column-types.ts';
 import { type Json, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
 import { withoutSpaces } from '../../reports/definition.ts';
@@ -39,7 +36,6 @@ export interface Totals {
 /** The values of a column, or at a path of a column, that are no amounts. */
 export interface Unreadable {
   rows: number;
-  /** The beginning of such a value; missing if there is none. */
   example?: string;
 }
 
@@ -63,17 +59,14 @@ const NO_CODE = 0xffff_ffff;
 
 export class Amounts {
   readonly #columns: ReadonlyMap<string, Column>;
-  /** By role: its fields, and the places of these. */
   readonly #fields: Totals['fields'];
   readonly #places: ReadonlyMap<string, readonly RoleColumn[]>;
   readonly #ofRoles: ReadonlySet<string>;
-  /** By column: the places that are read as amounts, also if only a later setting may name them. */
   readonly #read: ReadonlyMap<string, readonly RoleColumn[]>;
   readonly #sums = new Map<string, Map<string, Sum>>();
   readonly #unreadable = new Map<string, Unreadable>();
   #hasTotals: boolean;
 
-  /** @param fields the setting `fields` */
   constructor(columns: readonly Column[], fields: RoleFields = {}) {
     this.#columns = new Map(columns.map((column) => [column.name, column]));
     const chosen = fieldsIn(columns, fields);
@@ -103,7 +96,6 @@ export class Amounts {
     this.#addTotals(rows, held);
   }
 
-  /** Each part is missing if it would be empty. */
   get values(): { totals?: Totals; unreadable?: Record<string, Unreadable> } {
     const textsOfKey = (sums: ReadonlyMap<string, Sum>) =>
       Object.fromEntries([...sums].map(([role, sum]) => [role, sum.text()]));
@@ -135,7 +127,6 @@ export class Amounts {
     }
   }
 
-  /** Reads the values that their columns cannot store: amounts with many places, and values that are no amounts. */
   #readRescued(rows: number, coded: CodedColumn, { amounts }: Held): void {
     const counts = rowsByCode(rows, coded, countOf(coded));
     const numeric = [...this.#columns.values()].filter(({ type }) => isNumeric(type));
@@ -205,7 +196,6 @@ interface Held {
   amounts: Map<string, ReadColumn>;
 }
 
-/** Of several columns, the first that has a value in a row; `undefined` without columns. */
 function firstOf<T>(rows: number, columns: readonly Coded<T>[]): Coded<T> | undefined {
   if (columns.length <= 1) return columns[0];
   const valueOfRow = (row: number) => {
@@ -262,7 +252,6 @@ function shown(value: Json | undefined): string | undefined {
   return value === undefined ? undefined : (textOf(value) ?? stringifyJson(value));
 }
 
-/** The amount of a value; `undefined` if it is empty, `null` if it cannot be read. */
 export function readValue(value: Json | undefined): Read {
   if (value === undefined || value === null) return undefined;
   const text = textOf(value);

@@ -1,7 +1,6 @@
 /**
- * Reads the files of `column-chunk.ts` in their coded form: each different value of a column once, and a code for each
- * row. Each step is done once per different value, and a text stays bytes, so comparing two versions of a day costs a
- * fraction of reading their rows. One row group is in memory at a time (I12).
+ * Each step is done once per different value, and a text stays bytes, so comparing two versions of a day costs a fraction
+ * of reading their rows. One row group is in memory at a time (I12).
  */
 import { zstdDecompressSync } from 'node:zlib';
 import type { RowGroup } from 'hyparquet';
@@ -124,7 +123,6 @@ async function chunksOf(
   })();
 }
 
-/** A column chunk before equal values are merged. */
 interface Chunk extends Place {
   /** By row: 0 for NULL, or the place of its value in all pages, counted from 1. */
   codes: Uint32Array;
@@ -167,11 +165,7 @@ function unpackedChunk({ bytes, ...place }: Place & { bytes: Uint8Array }, rows:
   return { ...place, codes, pages };
 }
 
-/**
- * @param levels for each row, whether it has a value, as bits
- * @param places for each value, its place in the dictionary; missing if the page has the values themselves
- * @param before how many values earlier pages have
- */
+/** @param places for each value, its place in the dictionary; missing if the page has the values themselves */
 function setCodes(
   codes: Uint32Array,
   levels: Uint8Array,

@@ -2,10 +2,7 @@ import type { Value } from '../../column-types.ts';
 import type { Row } from './columns.ts';
 import { type Texts, textOfCode, textsOf } from './texts.ts';
 
-/**
- * A column of many rows with each different value once: a row's value is the value of its code, and `undefined` is
- * NULL. It has at least as many codes as rows. Two codes may have equal values.
- */
+/** A column has at least as many codes as rows. The value `undefined` is NULL. Two codes may have equal values. */
 export type CodedColumn = CodedValues | CodedTexts | CodedUnits;
 
 export interface CodedValues {
@@ -18,10 +15,7 @@ interface CodedTexts {
   texts: Texts;
 }
 
-/**
- * A column of whole numbers, or of decimals in units of their last place, if a double holds each of them exactly: 8
- * bytes for each value. NaN is NULL. It equals a column of the same `bigint` values.
- */
+/** Whole numbers, or decimals in units of their last place, that doubles hold exactly; equal to `bigint`s. NaN is NULL. */
 export interface CodedUnits {
   codes: Uint32Array;
   units: Float64Array;
@@ -49,7 +43,6 @@ const CELL_BYTES = 24;
 /** Rows as coded columns. I12: it stores only values, because most cells of a wide table are empty. */
 export class CodedRows {
   rows = 0;
-  /** About how many bytes of memory the values take. */
   bytes = 0;
   readonly #cells = new Map<string, Cells>();
 
@@ -68,7 +61,6 @@ export class CodedRows {
     this.rows += 1;
   }
 
-  /** The columns that have a value in some row, by name. */
   columns(): Map<string, CodedColumn> {
     const columns = new Map<string, CodedColumn>();
     for (const [name, cells] of this.#cells) {
@@ -84,7 +76,6 @@ export class CodedRows {
   }
 }
 
-/** A column's rows that have a value, and the code of each. */
 interface Cells {
   rows: number[];
   codes: number[];

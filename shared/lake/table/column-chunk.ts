@@ -1,10 +1,7 @@
 /**
- * Writes one column of a row group as Parquet. If a dictionary is much smaller, it writes a dictionary page with each
- * value once and the rows' places in it; otherwise it writes the values themselves. NULLs are bits of the definition
- * levels. Each different value costs its bytes and its place in the statistics once, however many rows have it.
- *
- * hyparquet-writer would write the same pages (data page v2, ZSTD), but its public interface accepts neither codes nor
- * dictionaries. `test/lake/table/column-chunk.slow.test.ts` compares the two.
+ * A dictionary is written if it is much smaller. Each different value costs its bytes and its place in the statistics once,
+ * whatever the number of rows. The library hyparquet-writer would write the same pages (data page v2, ZSTD), but its
+ * public interface accepts neither codes nor dictionaries. `test/lake/table/column-chunk.slow.test.ts` compares the two.
  */
 import { zstdCompressSync } from 'node:zlib';
 import type { ColumnChunk, PageHeader, Statistics } from 'hyparquet';
@@ -19,11 +16,7 @@ const MAX_STATISTIC_BYTES = 1_024;
 
 export type Compress = (bytes: Uint8Array) => Uint8Array | Promise<Uint8Array>;
 
-/**
- * @param cells missing for a column without any value
- * @param compress to a ZSTD frame
- * @returns where the pages are and what they contain, for the footer of the file
- */
+/** @param cells missing for a column without any value @param compress to a ZSTD frame */
 export async function writeColumnChunk(
   output: ByteWriter,
   { name, type }: Column,
@@ -134,9 +127,8 @@ function statisticsOf(nulls: number, values: StoredValues | undefined): Statisti
 }
 
 /**
- * A bound for the statistics; `undefined` leaves it out. A text's bound is a copy, because the footer outlives the texts,
- * of as many bytes as the footer's writer needs. The writer shortens texts to a few bytes, but may keep texts whole that
- * begin with the last characters of Unicode.
+ * A text's bound is a copy, because the footer outlives the texts, of as many bytes as the footer's writer needs. The writer
+ * shortens texts to a few bytes, but may keep texts whole that begin with the last characters of Unicode. Those get no bound.
  * @param zero by the format's rules, a zero stands for both zeros
  */
 function boundOf(

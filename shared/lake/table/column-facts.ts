@@ -1,7 +1,6 @@
 /**
- * Counts facts about the columns of a snapshot while it is written: the sums of numeric columns, the words of columns
- * that look like states, and the values that do not fit their column. No setting decides what is counted, because a
- * later setting may give a column another meaning. Each different value is counted once, times its rows. `amounts.ts` counts amounts.
+ * No setting decides what is counted, because a later setting may give a column another meaning. Each different value is
+ * counted once, times its rows. `amounts.ts` counts amounts.
  */
 import { type Column, type ColumnType, type Value, typeSpec } from '../../column-types.ts';
 import {
@@ -20,12 +19,10 @@ const MAX_SUMS = 50;
 export const MAX_FILLED = 250;
 /** More columns with values that do not fit add nothing to a message for people. */
 const MAX_RESCUED = 20;
-/** Columns with such names look like states. */
 const LIKE_STATE = /stat|stage|phase|progress|approv|fulfil|settle|(^|_)st(_|$)/;
 /** A column with more different words is no state. Two codes may have one word, so more codes may be read. */
 const [MAX_WORDS, MAX_CODES] = [20, 200];
 const MAX_WORD_LENGTH = 200;
-/** How many columns with words a ledger keeps at most. */
 const MAX_WORD_COLUMNS = 20;
 /** Digits of a sum of doubles that do not depend on the order of the rows. */
 const STABLE_DIGITS = 12;
@@ -64,10 +61,7 @@ export class ColumnFacts {
     return Object.fromEntries([...this.#sums].map(([name, sum]) => [name, sum.text()]));
   }
 
-  /**
-   * By column that looks like a state, by its name or because it has a state of the interface: the rows of each word. The
-   * rows are missing if the column has too many words.
-   */
+  /** By column that looks like a state, by name or words: the rows of each word; missing if they are too many. */
   get words(): Record<string, { field?: string; rows?: Record<string, number> }> | undefined {
     const found = [...this.#words.values()].filter(
       ({ column: { name }, rows }) =>
@@ -87,7 +81,6 @@ export class ColumnFacts {
     this.#rescued.set(column, (this.#rescued.get(column) ?? 0) + rows);
   }
 
-  /** By column: the rows whose value is in `_rescued`, of the columns with the most such rows. */
   get rescued(): Record<string, number> | undefined {
     if (this.#rescued.size === 0) return undefined;
     const columns = [...this.#rescued].sort(([, a], [, b]) => b - a);
@@ -114,7 +107,6 @@ export class ColumnFacts {
 
 export const AMOUNT = 'decimal(38,9)';
 
-/** @returns whether some row has a value */
 export function addRows(sum: Sum, rows: number, column: CodedValues | CodedUnits): boolean {
   const counts = rowsByCode(rows, column, countOf(column));
   if ('units' in column) {
@@ -184,7 +176,6 @@ function wordOf(column: CodedColumn, code: number, type: ColumnType): string | u
   return textsOfCode(column, code, type).at(-1);
 }
 
-/** By code: all texts that mean its value; an empty list for NULL. */
 export function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
   return Array.from({ length: countOf(column) }, (_, code) => textsOfCode(column, code, type));
 }
@@ -208,8 +199,7 @@ export function readerOf(column: CodedColumn): (row: number) => Value | undefine
 const MOST_COMBINATIONS = 4;
 
 /**
- * Numbers the combinations of values that rows have in these columns, so that what follows from the values is computed once
- * for each. If values hardly repeat, each row has a number of its own.
+ * Numbers the combinations of values in these columns. If values hardly repeat, each row has a number of its own.
  * @returns by row: a number from 1, which only rows with the same values share; by number - 1: its first row
  */
 export function combined(

@@ -1,5 +1,4 @@
 /**
- * `observe` notes which kinds of values each field has, and `growSchema` appends a column for each new field.
  * If the first value decided the type of a new column, the type would depend on the order of the records, and a column
  * that began with whole numbers would break when cents arrive. So the kinds of all values of a day are collected first,
  * in a form whose merging is commutative, and decided once. After that a column never changes (I7).
@@ -25,17 +24,11 @@ export interface TableSchema {
 /** A row by column name; a missing name, null and undefined are NULL. */
 export type Row = Record<string, Value | null | undefined>;
 
-/**
- * By record field: how many records had a value other than null, times ONE_RECORD, plus the kinds of these values as
- * bits. It is plain JSON, and merging is commutative and associative.
- */
+/** By field: how many records had a value other than null, times ONE_RECORD, plus the kinds of these values as bits. */
 export type Observations = Record<string, number>;
 
 export const MAX_DISCOVERED = 1_000;
-/**
- * How many fields of one day can become discovered columns. Without it, one odd record with thousands of keys would
- * take all columns of its table permanently, and fields of every later record would get no column.
- */
+/** Otherwise one odd record with thousands of keys would take all columns of its table, and no later field would get one. */
 export const MAX_DISCOVERED_OF_DAY = 250;
 /** Enough to name the fields without a column, and few enough for a progress document. */
 const MAX_OBSERVED = 2_500;
@@ -81,10 +74,9 @@ export function mergeObservations(a: Observations, b: Observations): Observation
 }
 
 /**
- * Appends columns for observed fields without a column, in name order: first the fields that the settings list, then the
- * most frequent fields of the day, up to the limit. A column never changes its type. If the settings require another type
- * for an existing column, its field gets a further column of that type: `amount_bigint` beside `amount`.
- * @param fixedTypes by column name: the type it gets instead of the discovered type
+ * Appends columns in name order: first the fields that the settings list, then the most frequent fields of the day, up to
+ * the limit. A column never changes its type. If the settings require another type for an existing column, its field gets
+ * a further column of that type: `amount_bigint` beside `amount`.
  * @returns the same object if there is nothing to append
  */
 export function growSchema(
@@ -149,7 +141,6 @@ function joined(a: number, b: number): number {
   return a - kindsOfA + (b - kindsOfB) + (kindsOfA | kindsOfB);
 }
 
-/** The most frequent fields first; of equally frequent fields first those in `first`, then by name. */
 function byFrequency(observations: Observations, first?: ReadonlySet<string | undefined>): string[] {
   const recordsOf = (field: string) => Math.floor(observed(observations, field) / ONE_RECORD);
   const rank = (field: string) => (first?.has(field) ? 0 : 1);
@@ -186,7 +177,6 @@ export function snakeCase(field: string): string {
   return name.slice(0, MAX_NAME_LENGTH) || 'field';
 }
 
-/** The name, or the first free name of `name_2`, `name_3`…; adds it to `taken`. */
 function freeName(base: string, taken: Set<string>): string {
   let name = base;
   for (let number = 2; taken.has(name); number += 1) name = `${base}_${number}`;

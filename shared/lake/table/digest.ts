@@ -27,10 +27,7 @@ const VERSION = 'v2';
 const PENDING_ROWS = 4_096;
 const PENDING_BYTES = 2 ** 22;
 
-/**
- * The content of a partition in any order of its rows: the number of rows, and the sum (mod 2^128) of their hashes.
- * NULLs do not count, so a grown schema changes nothing; nor does `_synced_at`.
- */
+/** NULLs do not count, so a grown schema changes nothing; nor does `_synced_at`. Hashes are added modulo 2^128. */
 export class Digest {
   #rows = 0;
   #sum = 0n;
@@ -156,10 +153,7 @@ function hashedBytes(value: Value): Buffer {
   return bytes;
 }
 
-/**
- * For each row, the sum of the hashes of its values. It uses the kernel's memory until it is closed. Each value of a
- * column is hashed once, and a column's hashes depend on its seed.
- */
+/** For each row, the sum of the hashes of its values. It uses the kernel's memory until it is closed. */
 class RowSums {
   readonly #kernel: Kernel = takeKernel();
   readonly #rows: number;
@@ -180,10 +174,7 @@ class RowSums {
     release(kernel, seed, codes, hashes);
   }
 
-  /**
-   * Turns each row's sum into its hash; call it once.
-   * @returns the sum of the hashes of all rows, of which the lowest 128 bits count
-   */
+  /** Turns each row's sum into its hash; call it once. @returns the sum of all hashes; its lowest 128 bits count */
   mix(): bigint {
     const totals = this.#kernel.allocate(LANES * 8);
     this.#kernel.mixSums(this.#sums, this.#rows, totals);
@@ -234,7 +225,6 @@ class RowSums {
   }
 }
 
-/** Codes whose texts lie in the bytes `[begin, end)`. */
 interface Batch {
   firstCode: number;
   codes: number;

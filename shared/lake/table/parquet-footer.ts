@@ -15,10 +15,7 @@ export function readMetadata(file: ReadableFile): Promise<FileMetaData> {
   });
 }
 
-/**
- * The columns of a report's table, in the order of its schema. A column of a type that this program never writes is
- * left out.
- */
+/** In the order of the schema. A column of a type that this program never writes is left out. */
 export function columnsOf({ schema, key_value_metadata: metadata = [] }: FileMetaData): Column[] {
   const stored = metadata.find(({ key }) => key === FIELDS_KEY)?.value ?? '{}';
   const fields = z.parse(storedFields, JSON.parse(stored));

@@ -1,8 +1,7 @@
 /**
- * Writes Parquet files one row group at a time, so that only the current row group is in memory (I12). A day can have any
- * size: the file is uploaded in parts while it grows, and exists only after `finish`.
- * `column-types.ts` defines how each column type is stored. Readers of these files are `coded-columns.ts`, Athena, DuckDB
- * and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare.
+ * Writes one row group at a time, so that only the current row group is in memory (I12), whatever the size of the day. The
+ * file is uploaded in parts while it grows, and exists only after `finish`. Readers of these files are `coded-columns.ts`,
+ * Athena, DuckDB and parquetjs-lite (`parquetjs-reader.ts`), which `verify` and the tests compare.
  */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync } from 'node:zlib';
@@ -25,31 +24,24 @@ import { MAX_STORED_BYTES, storedFrame } from './stored-frame.ts';
 export interface ParquetFile {
   append(row: Row): Promise<void>;
   /**
-   * Writes a row group of its own, after all earlier rows.
-   * @param rows at most `maxRowsOfGroup`; their values take at most ROW_GROUP_BYTES
+   * Writes a row group of its own, after all earlier rows: at most `maxRowsOfGroup` rows and ROW_GROUP_BYTES of values.
    * @param columns in any order, each written before the next is requested; a missing column is NULL in all rows
    */
   writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
   /**
-   * Appends the rows of another file, in their order. A row group of at least WHOLE_ROWS rows stays a row group. Smaller
-   * row groups are appended row by row, so that many short files do not become a file of many short row groups.
+   * Appends row groups below WHOLE_ROWS rows row by row: many short files do not become a file of many short row groups.
    * @throws if the other file cannot be read; then this file has to be aborted
    */
   appendFile(file: ReadableFile): Promise<void>;
-  /**
-   * Completes the file, which exists from then on.
-   * @returns `filled`: by column that has a value, the number of rows with a value
-   */
+  /** The file exists from then on. `filled`: by column that has a value, the number of rows with a value. */
   finish(): Promise<{ rows: number; bytes: number; filled: Record<string, number> }>;
   abort(): Promise<void>;
 }
 
 /**
- * Writes a table as Parquet for Athena: every column is optional, ZSTD compresses the pages, and each row group is written
- * when it is full, with at most ROW_GROUP_ROWS rows. Annotations are the older converted types, which every reader
- * supports. By the format's rules a timestamp with such an annotation is in UTC, so no engine moves it to its session's zone.
+ * For Athena, every column is optional. Annotations are the older converted types, which every reader supports. By the
+ * format's rules a timestamp with such an annotation is in UTC, so no engine moves it to its session's zone.
  * @param columns all columns of the table, in the order of its schema
- * @param digest receives all rows
  */
 export function writeParquet(output: ObjectWriter, columns: readonly Column[], digest?: Digest): ParquetFile {
   const bytes = new ByteWriter();
@@ -141,7 +133,6 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
   };
 }
 
-/** A row group of another file with at least this many rows stays a row group. */
 const WHOLE_ROWS = 1_000;
 
 /**
@@ -220,10 +211,7 @@ function filledRows(groups: readonly RowGroup[]): Record<string, number> {
   return Object.fromEntries(filled);
 }
 
-/**
- * A column's id is its place in the table, from 1. Columns are only appended (I7), so the id is the same in all
- * files. Iceberg readers find a column by its id, whichever columns an older file has.
- */
+/** I7: columns are only appended, so a column's place is its id in all files, by which Iceberg readers find it. */
 function schemaElement({ name, type }: Column, place: number): SchemaElement {
   return { name, repetition_type: 'OPTIONAL', field_id: place + 1, ...typeSpec(type).parquet.element };
 }

@@ -18,11 +18,7 @@ import { viewOf } from '../../records/murmur.ts';
 import { type Column, type ColumnType, typeSpec, type Value } from '../../column-types.ts';
 import type { Row } from './columns.ts';
 
-/**
- * Reads a snapshot, one row group at a time.
- * @param columns of the table; a column that the file does not have is NULL
- * @throws BrandReportsError `bug` if the bytes cannot be read
- */
+/** A column that the file does not have is NULL. @throws BrandReportsError `bug` if the bytes cannot be read */
 export async function* readWithParquetjs(
   bytes: Uint8Array,
   columns: readonly Column[],
@@ -70,7 +66,6 @@ codecs.PLAIN = {
   decodeValues(type, cursor, count, options) {
     const { column } = options;
     if (!column) return PLAIN.decodeValues(type, cursor, count, options);
-    // The library replaces the values of a dictionary page by their toString().
     const values = PLAIN.decodeValues(type, cursor, count, { typeLength: column.typeLength });
     return values.map((value) => ({ toString: () => value }));
   },

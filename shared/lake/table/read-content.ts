@@ -9,7 +9,6 @@ import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
 import type { ReadableFile } from './readable-file.ts';
 
-/** The facts about a snapshot that are counted while it is written, whatever the settings. */
 export interface SnapshotContent {
   rows: number;
   bytes: number;
@@ -22,9 +21,7 @@ export interface SnapshotContent {
 }
 
 /**
- * Reads a whole snapshot and counts the same facts again that were counted when it was written. I12: memory has one row
- * group.
- * @param fields the setting `fields`
+ * Counts the same facts again that were counted when the snapshot was written. I12: memory has one row group.
  * @throws if it is not a Parquet file of ours, or cannot be read
  */
 export async function readContent(file: ReadableFile, fields?: RoleFields): Promise<SnapshotContent> {

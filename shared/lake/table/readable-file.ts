@@ -7,12 +7,10 @@ export interface ReadableFile {
   range(start: number, end: number): Promise<Uint8Array>;
 }
 
-/** An object of a store whose size is known; nothing is read yet. */
 export function fileIn(store: ObjectStore, { key, bytes }: { key: string; bytes: number }): ReadableFile {
   return { bytes, range: (start, end) => store.range(key, start, end) };
 }
 
-/** An object of a store whose size is unknown. @returns `undefined` if the object is missing */
 export async function findFile(store: ObjectStore, key: string): Promise<ReadableFile | undefined> {
   for await (const object of store.list(key)) if (object.key === key) return fileIn(store, object);
   return undefined;

@@ -1,7 +1,6 @@
 /**
- * Collects the records of a row group as columns: by field, a code for each row, and each distinct literal once. Most
- * values of a report repeat, so every later cost of a value (its type, its place in the file) arises once per distinct
- * literal. No type is decided here, so a field that turns out to have another type costs nothing.
+ * Most values of a report repeat, so each distinct literal of a field is kept once: every later cost of a value (its type,
+ * its place in the file) arises once. No type is decided here, so a field that turns out to have another type costs nothing.
  * I12: codes lie in blocks of BLOCK_ROWS rows, and a block exists only if the field occurs there. A rare field therefore
  * costs little. `append` stops at the limits of the row group, however large a page is.
  */
@@ -22,15 +21,11 @@ export type LiteralColumn = ReturnType<typeof literalColumn>;
 const BLOCK_ROWS = 2 ** 8;
 const NUMBER_BYTES = 4;
 const DOUBLE_BYTES = 8;
-/**
- * How many bytes of records are copied at once; a larger record is copied alone. An instance keeps this memory as
- * long as its rows.
- */
+/** Bytes that are copied at once; a larger record is copied alone. An instance keeps this memory as long as its rows. */
 const SOME_BYTES = 2 ** 18;
 
 export class RecordColumns {
   readonly #limits: RowGroupLimits;
-  /** Set from the first record of a row group on. */
   #kernel: Kernel | undefined;
   /** By field that some row has: the address of its column in the kernel's memory. */
   #columns = new Map<string, number>();
@@ -43,10 +38,7 @@ export class RecordColumns {
     return this.#kernel?.rowCount() ?? 0;
   }
 
-  /**
-   * About how many bytes of memory the rows take, at least the bytes of their records. A value that fits no column is
-   * kept once here, but written out with its field for each row.
-   */
+  /** At least the bytes of the records. A value that fits no column is kept once here, but written out for each row. */
   get bytes(): number {
     return this.#kernel?.rowBytes() ?? 0;
   }
@@ -59,11 +51,7 @@ export class RecordColumns {
     return [...this.#columns.keys()];
   }
 
-  /**
-   * Appends the records from `from` on, until the row group is full.
-   * @param kept a byte for each record of the list: 0 leaves it out
-   * @returns the first record that was not appended: `list.count` if all were
-   */
+  /** @param kept a byte for each record: 0 leaves it out @returns the first record that was not appended */
   append(list: RecordList, from = 0, kept?: Uint8Array): number {
     let next = from;
     const columns = this.#columnsOf(list.fields);
@@ -71,10 +59,7 @@ export class RecordColumns {
     return next;
   }
 
-  /**
-   * I12: appends so few records that no huge page is copied for each of its row groups.
-   * @param known by field: the address of its column; receives the new columns
-   */
+  /** I12: so few records that no huge page is copied for each of its row groups. @param known receives new columns */
   #appendSome(list: RecordList, from: number, known: Uint32Array, kept?: Uint8Array): number {
     const kernel = this.#begun();
     const { fields, records } = list;
@@ -170,7 +155,6 @@ function literalColumn(kernel: Kernel, at: number) {
       }
       return into;
     },
-    /** The literals without gaps between them. */
     get bytes() {
       return Buffer.from(kernel.memory.buffer, bytesAt, endsOf()[count]);
     },
@@ -178,10 +162,7 @@ function literalColumn(kernel: Kernel, at: number) {
     get ends() {
       return endsOf();
     },
-    /**
-     * By code: numbers of few digits in units of their last place; NaN for NULL and for literals that need the exact
-     * reading, whose number is `left`.
-     */
+    /** By code, in units of the last place; NaN for NULL and for the `left` literals, which need the exact reading. */
     units: ({ precision, scale }: Digits) => {
       const piece = allocated(kernel, (count + 1) * DOUBLE_BYTES);
       const left = kernel.shortNumbers(bytesAt, endsAt, count, precision, scale, piece.at);

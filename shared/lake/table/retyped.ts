@@ -12,7 +12,6 @@ import { recordsOfRows } from './typed-columns.ts';
 
 type Filled = Readonly<Record<string, number>> | undefined;
 
-/** The fields whose two versions fill different columns, with all columns of each field. */
 export function retypedFields(
   columns: readonly Column[],
   before: Filled = {},

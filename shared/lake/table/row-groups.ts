@@ -1,7 +1,4 @@
-/**
- * Writes the records of a partition as row groups. A group is typed, counted into the digest and encoded as soon as it is
- * full, so that memory has only one group, whatever the size of the day (I12).
- */
+/** A group is encoded as soon as it is full, so that memory has only one group, whatever the size of the day (I12). */
 import { type Column, SYNCED_AT } from '../../column-types.ts';
 import type { RecordList } from '../../records/record-list.ts';
 import type { NamedColumn } from './coded-rows.ts';
@@ -46,10 +43,7 @@ export class RowGroups {
     return Math.max(this.#largest, this.#records.rows);
   }
 
-  /**
-   * @param kept a byte for each record: 0 leaves it out
-   * @param syncedAt when the content of the records was first read
-   */
+  /** @param kept a byte for each record: 0 leaves it out */
   async append(list: RecordList, kept: Uint8Array, syncedAt: Date): Promise<void> {
     for (let from = 0; from < list.count; ) {
       const before = this.#records.rows;
@@ -61,7 +55,6 @@ export class RowGroups {
     }
   }
 
-  /** Writes the rows appended since the last full row group. @returns the destination of all row groups */
   async flush(): Promise<RowGroupTarget> {
     this.#target ??= await this.#open();
     const { columns, file, facts, amounts } = this.#target;

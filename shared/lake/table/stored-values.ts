@@ -1,9 +1,7 @@
 /**
- * Keeps a column of a row group in the kernel's memory, as Parquet stores it (its encoding PLAIN, little-endian): each
- * different value becomes bytes once, and pages copy these bytes. It finds the values that some row has, the smallest and the
- * largest value, and the bytes of pages.
- * One piece of code serves all types, so it is compiled once and creates no garbage. A value that its type cannot hold is a
- * bug of the caller and fails here; otherwise it would be cut to the type's width unnoticed.
+ * A column of a row group in the kernel's memory, as Parquet stores it (its encoding PLAIN, little-endian): each different
+ * value becomes bytes once, and pages copy these bytes. One piece of code serves all types, so it is compiled once and
+ * creates no garbage. A value that its type cannot hold is a bug of the caller and fails here, so it is never cut unnoticed.
  */
 import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
 import {
@@ -76,9 +74,7 @@ const NUMBER_BYTES = 4;
 const GROUP = 8;
 const HEADER_BYTES = 5;
 
-/** The values of a column that are not NULL. */
 export interface Present {
-  /** The number of rows that are not NULL, and of different values that they have. */
   filled: number;
   distinct: number;
   /** The bytes in a page of each different value once, and of the values of all rows. */
@@ -86,10 +82,7 @@ export interface Present {
   rowBytes: number;
 }
 
-/**
- * Occupies an instance of the kernel until it is closed. Bytes that it returns lie in the kernel's memory and are valid
- * until its next call.
- */
+/** Occupies an instance of the kernel until it is closed. Bytes that it returns are valid until its next call. */
 export class StoredValues {
   readonly present: Present;
   readonly #rows: number;

@@ -31,7 +31,6 @@ export function textsOf(values: readonly (Value | undefined)[]): Texts {
   return joinedBytes(values, (value) => (typeof value === 'string' ? Buffer.from(value) : undefined));
 }
 
-/** The bytes of all values without gaps. @param bytesOf returns `undefined` for a value that becomes NULL */
 export function joinedBytes(
   values: readonly (Value | undefined)[],
   bytesOf: (value: Value) => Buffer | undefined,

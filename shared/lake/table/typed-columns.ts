@@ -1,8 +1,7 @@
 /**
- * Converts the literals of a row group to the values of its table's columns. Each distinct literal is read once, however
- * many rows have it. A value that its column cannot store or reproduce exactly, and every field without a column, goes into
- * the row's `_rescued`: JSON by field, in name order (I6). If a field has columns of several types, a value is rescued if
- * no column holds it exactly.
+ * Each distinct literal is read once, however many rows have it. A value that its column cannot store or reproduce exactly,
+ * and every field without a column, goes into the row's `_rescued` (I6). If a field has columns of several types, a value
+ * is rescued if no column holds it exactly.
  */
 import { isAscii } from 'node:buffer';
 import { type Column, RESCUED, type TypeSpec, typeSpec, type Value } from '../../column-types.ts';
@@ -16,7 +15,6 @@ import type { Row } from './columns.ts';
 /**
  * The inverse: records that lead to the rows of a file again. A row does not show how the service wrote a value (text or
  * number, 1.5 or 1.50), but every column that the record is put into gets the value that it had.
- * @param columns of the file that has the rows
  */
 export function recordsOfRows(columns: readonly Column[]): (row: Row) => JsonObject {
   const ranked = columns.toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -50,11 +48,7 @@ function jsonOf(type: Column['type'], held: Value): Json {
 
 type Rescued = [field: string, value: Json];
 
-/**
- * The columns of the fields that some record has, one at a time, and `_rescued` if some row has it.
- * @param codes receives the codes of each column: as long as there are rows
- * @param onRescued receives each column that has values in `_rescued`, and in how many rows
- */
+/** One column at a time. @param codes receives the codes of each column: as long as there are rows */
 export function* typedColumns(
   columns: readonly Column[],
   records: RecordColumns,
@@ -93,7 +87,6 @@ function read(literals: LiteralColumn, column: Column | undefined, unfit: Map<nu
   return { values: readValues(literals, spec, short?.units, unfit) };
 }
 
-/** @param units by code, if already known */
 function readValues(
   { count, bytes, ends }: LiteralColumn,
   spec: TypeSpec | undefined,
@@ -127,10 +120,7 @@ function readValue(
   return held;
 }
 
-/**
- * Most literals are their texts, except for the quotes. Texts that have to be decoded are appended after all
- * literals.
- */
+/** Most literals are their texts, except for the quotes. Texts that have to be decoded come after all literals. */
 function readTexts(literals: LiteralColumn, spec: TypeSpec, unfit: Map<number, Json>): Texts {
   const { starts, ends, left } = literals.texts();
   const { bytes, count, ends: literalEnds } = literals;
@@ -156,7 +146,6 @@ function roundTrips(spec: TypeSpec, held: Value, value: Json): boolean {
   return typeof value !== 'string' || value === held || spec.texts(held).includes(value);
 }
 
-/** @returns the number of rows in which the field has a rescued value */
 function rescue(
   rescued: Map<number, Rescued[]>,
   field: string,
