@@ -21,7 +21,6 @@ import {
   exactUnscaled,
 } from './exact-values.ts';
 
-/** The value of a cell in memory, by the type of its column. */
 interface ScalarValues {
   string: string;
   bigint: bigint;
@@ -33,7 +32,6 @@ interface ScalarValues {
   timestamp: Date;
 }
 
-/** Every column type except the decimals. */
 export type ScalarType = keyof ScalarValues;
 /** `decimal(precision,scale)`, precision at most 38. */
 export type DecimalType = `decimal(${number},${number})`;

@@ -22,7 +22,6 @@ import { type Finding, type FindingFacts, entriesIn, findingsOf } from './findin
 
 /** The facts of a day, as `status --json` prints them; instants are ISO 8601. */
 export interface DayFacts {
-  /** `YYYY-MM-DD` */
   dt: string;
   state: DayState;
   /** `null`, like the next seven fields, while nothing is committed. */
@@ -62,7 +61,6 @@ export interface DayFacts {
   findings?: Finding[];
 }
 
-/** What the facts of a report's days depend on, besides the time. */
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
     Pick<FindingFacts, 'report' | 'entryOn' | 'newColumns' | 'columns' | 'roles'> {

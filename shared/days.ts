@@ -113,7 +113,6 @@ export function later(a: string, b: string): string {
   return a > b ? a : b;
 }
 
-/** The month `months` later; earlier if `months` is negative. */
 export function addMonths(month: string, months: number): string {
   const first = new Date(`${month}-01T00:00:00Z`);
   first.setUTCMonth(first.getUTCMonth() + months);
@@ -139,7 +138,6 @@ export function isInSpan(month: string, { from, to }: MonthSpan): boolean {
   return (from === undefined || month >= from) && (to === undefined || month <= to);
 }
 
-/** Whether the text is a day of the calendar. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const instant = Date.parse(`${text}T00:00:00Z`);

@@ -8,7 +8,6 @@ interface OfReport {
   table: string;
   report: string;
 }
-/** What views need of a `StoredSchema`. */
 export interface ViewedSchema {
   columns: readonly Column[];
   keys?: readonly string[] | undefined;
@@ -113,7 +112,6 @@ function arraySql(elements: readonly string[]): string {
   return parts.map((part) => `ARRAY[${part.join(', ')}]`).join(' || ');
 }
 
-/** The value as a text that is the same in every engine. */
 function textOfColumn({ name, type }: Column): string {
   switch (type) {
     case 'string':

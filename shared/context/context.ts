@@ -38,7 +38,6 @@ export function runClock(clock: Clock, skewMs: () => number | undefined = () => 
   return { ...clock, earlierMs, laterMs, now: () => new Date(Math.min(latestMs, earlierMs())) };
 }
 
-/** One report of one brand in a lake: everything that its part of the catalog needs. */
 export interface BrandReport {
   brand: string;
   report: ReportDefinition;
@@ -57,9 +56,7 @@ export interface BrandReport {
   reportState: CasDocument<ReportState>;
   schema: CasDocument<StoredSchema>;
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
-  /** What the lake has of the settings of all brands. */
   stored: StoredSettings;
-  /** For a report with an upstream: the upstream report, its ledgers and its state. */
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
@@ -118,11 +115,9 @@ export interface LakeAccess {
   /** In [0, 1), for backoff. */
   random: () => number;
   newId: () => string;
-  /** Receives the events of days; missing: no events are sent. */
   events?: EventSink;
 }
 
-/** The context of one report of one brand. It has no settings if the report is not enabled. */
 export function createBrandReport(
   options: LakeAccess & {
     reports: ReportRegistry;
@@ -173,12 +168,10 @@ function icebergOf(
   return { catalog, keptMs: Math.min(...brands.map((brand) => brand.snapshotRetentionDays)) * DAY_MS };
 }
 
-/** Today in the brand's time zone, `YYYY-MM-DD`. */
 export function todayIn({ clock, policy }: Pick<FetchContext, 'clock' | 'policy'>): string {
   return dayOf(clock.now().getTime(), policy.timeZone);
 }
 
-/** Whether daily work was last done a day or more ago. */
 export function isDailyWorkDue({ clock }: Pick<RunContext, 'clock'>, doneAt: string | undefined): boolean {
   return doneAt === undefined || !isWithin(DAY_MS, doneAt, clock.earlierMs());
 }

@@ -4,7 +4,6 @@
  * of one brand does not hold up the other brands.
  */
 export class DaysInFlight {
-  /** How many brands may still read a day. */
   #brands: number;
   readonly #byBrand = new Map<string, number>();
   #change = Promise.withResolvers<void>();

@@ -63,7 +63,6 @@ export type ErasedSums = (
 export interface CloseOutcome {
   status: 'complete';
   closed: Close[];
-  /** The closes of brands whose month was already closed; they stay as they are. */
   before: Close[];
 }
 
@@ -119,10 +118,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
       );
 }
 
-/**
- * For each brand that has days of the month: the close as it would be written now.
- * @throws BrandReportsError `config` if the lake has nothing of the brand, or a document is damaged
- */
+/** @throws BrandReportsError `config` if the lake has nothing of the brand, or a document is damaged */
 export async function draftCloses(options: DraftOptions): Promise<MonthDraft[]> {
   const found: MonthDraft[] = [];
   for (const of of await brandReports(options)) {

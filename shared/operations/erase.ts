@@ -40,13 +40,12 @@ import {
 
 const CONCURRENCY = 8;
 
-/** The input of an erasure. Days are `YYYY-MM-DD`. */
+/** The days `YYYY-MM-DD`; without `from` and `to`, all days. */
 export interface EraseOptions extends LakeAccess {
   reports: ReportRegistry;
   settings: LakeSettings | undefined;
   brand: string;
   only?: readonly string[] | undefined;
-  /** Both missing: all days. */
   from?: string | undefined;
   to?: string | undefined;
   erasedSums: ErasedSums;

@@ -1,6 +1,5 @@
 /*
- * Reads a day: page → chunk → rows. Each page of the service is staged in a chunk and added to the version that is
- * being built. The builder assumes that later pages bring no surprise. If they do, or if an earlier run staged a part
+ * Reads a day. The builder assumes that later pages bring no surprise. If they do, or if an earlier run staged a part
  * of the day, `build` builds the version from the chunks instead.
  *
  * A run without time left stages its pages and stops. The next run fetches the last staged page again and resumes after

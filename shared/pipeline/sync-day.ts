@@ -1,8 +1,6 @@
 /*
- * Syncs one day: it claims the day, reads it (page → chunk → rows of a snapshot), commits the snapshot to the ledger
- * and publishes it in the catalog. Before the commit, SQL does not see the snapshot. After the commit nothing can be
- * lost: if this run does not publish the snapshot, the next run does. A failure before the commit is recorded with the
- * day.
+ * Syncs one day. Before the commit, SQL does not see the snapshot. After the commit nothing can be lost: if this run
+ * does not publish the snapshot, the next run does. A failure before the commit is recorded with the day.
  *
  * Another run may take the day over if this run gives no sign of life for a minute. The claim in the ledger decides at
  * the commit, and the run that has lost its claim ends the day as `busy`. The lease in the progress document only

@@ -30,7 +30,6 @@ export interface DaySituation {
   brandSettings: BrandSettings;
   settings: ReportSettings;
   queryFingerprint: string;
-  /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream: Slice['upstream'];
   onlyRefusedDue: boolean;
   /** Whether the day is read with `--from` and `--to`: then all of it is read, and every lookup is repeated. */
@@ -60,7 +59,6 @@ export function attemptToContinue(entry: DayEntry, situation: DaySituation): str
   return claim?.attempt === committed?.attempt ? undefined : claim?.attempt;
 }
 
-/** @param found what that attempt has staged so far */
 export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySituation): AttemptDecision {
   const staged = begunBy(situation.nowMs, found);
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
@@ -109,7 +107,6 @@ function growingAttempt({ committed }: DayEntry, situation: DaySituation): Commi
   return isSame && !isRolledBack(committed) ? committed : undefined;
 }
 
-/** The time up to which the attempt's committed slices are complete, in milliseconds. */
 function committedUpTo({ committed }: DayEntry, attempt: string | undefined): number | undefined {
   return committed && committed.attempt === attempt ? Date.parse(committed.readTo) : undefined;
 }

@@ -40,7 +40,6 @@ export type ProblemState = {
 }[DayState];
 
 const ALL_STATES = Object.keys(DAY_STATES).filter(isDayState);
-/** In the order of urgency. */
 export const PROBLEM_STATES = ALL_STATES.filter(isProblem);
 export const COMPLETE_STATES = ALL_STATES.filter(isComplete);
 
@@ -70,7 +69,6 @@ export interface KnownDay {
   /** Missing if the settings do not have the brand or report: then no day is due or overdue. */
   policy: Policy | undefined;
   hasReturnedRecords: boolean;
-  /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream?: UpstreamState | undefined;
 }
 

@@ -43,7 +43,6 @@ export interface Policy extends StateRules {
 export interface UpstreamState {
   digest: string;
   closed: boolean;
-  /** When it was read, ISO 8601. */
   readFrom: string;
 }
 
@@ -70,10 +69,7 @@ export function closesAtMs(day: string, policy: Policy): number {
   return endOfDay(day, policy.timeZone) + policy.lateMinutes * MINUTE_MS;
 }
 
-/**
- * When the day is next due, in milliseconds; `null` if it is settled, erased or before the start date. The result
- * depends only on the ledger entry, the policy and the time.
- */
+/** When the day is next due, in milliseconds; `null` if it is settled, erased or before the start date. */
 export function dueAtMs(
   day: string,
   entry: DayEntry | undefined,
@@ -168,7 +164,6 @@ function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
   return [...refresh, { untilAgeDays: WATCHED_UNTIL_AGE_DAYS, every }];
 }
 
-/** The age, in days, up to which the tiers require re-reads. */
 function daysOf(tiers: readonly RefreshTier[]): number {
   return tiers.at(-1)?.untilAgeDays ?? 0;
 }
@@ -203,7 +198,6 @@ function refreshAtMs(
   return readFromMs < lastMs ? lastMs : dueAfter(tiers.at(-1)?.every ?? 'run');
 }
 
-/** When the last tier ends. One last reading is due after it. */
 function lastCallMs(day: string, { timeZone }: Policy, tiers: readonly RefreshTier[]): number {
   return startOfDay(addDays(day, daysOf(tiers) + 1), timeZone);
 }

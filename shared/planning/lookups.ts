@@ -21,7 +21,6 @@ export function newestAnswers(
   answerField: string,
   ownerOf: (answered: string) => string | undefined,
 ): () => (list: RecordList) => (index: number) => boolean {
-  /** By upstream record, the number of the slice whose response stays. */
   const sliceOf = new Map<string, number>();
   let slices = 0;
   return () => {
@@ -71,10 +70,7 @@ export function refusedLookup(
   return { key, code, tries: tries + (counts ? 1 : 0) };
 }
 
-/**
- * The lookups that have brought no record after these slices, by key. Waits begin when the last page of a slice is
- * staged, because a later run may have resumed the slice.
- */
+/** By key. Waits begin when the last page of a slice is staged, because a later run may have resumed the slice. */
 export function missingAfter(slices: readonly Slice[]): Map<string, MissingLookup> {
   let missing = new Map<string, MissingLookup>();
   for (const slice of slices) {

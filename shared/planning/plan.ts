@@ -19,7 +19,6 @@ export interface DueDay {
   order: readonly [turn: number, reason: number, waitsSinceMs: number];
 }
 
-/** A list of days that several short runs work through together: the due days, or a range of days. */
 export interface Continuation {
   id: string;
   /** Days to read even if they are not due. */
@@ -75,7 +74,6 @@ export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
   return latestMs(ledgers, ({ committed }) => committed?.readFrom);
 }
 
-/** 0 if no day has such a time. */
 function latestMs(
   ledgers: ReadonlyMap<string, Ledger>,
   timeOf: (entry: DayEntry) => string | undefined,

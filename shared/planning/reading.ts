@@ -9,7 +9,6 @@ export interface Reading {
   endedMs: number;
   /** I2: whether the day was read whole after its end and, if there is an upstream day, after that day was closed. */
   closed: boolean;
-  /** Whether several runs read the pages. */
   resumed: boolean;
   recordPages: number;
   recorded: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;

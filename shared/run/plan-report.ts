@@ -1,8 +1,7 @@
 /*
- * Prepares a report for its first day. The report state shows in which months a day may be due; the ledgers of these
- * months show which days are due. If there is no such month, the run reads nothing but the state. Days that are
- * committed but not published are published first. A month whose ledger is damaged or lost is left out, because reading its
- * days would overwrite its contents; the other months go on.
+ * Prepares a report for its first day. If the report state shows no month in which a day may be due, the run reads
+ * nothing but the state. A month whose ledger is damaged or lost is left out, because reading its days would overwrite
+ * its contents; the other months go on.
  */
 import { monthOf, monthsFrom } from '../days.ts';
 import { type BrandReportsError, configError } from '../errors.ts';
@@ -115,7 +114,6 @@ export function assertBegun(ctx: PlanContext, { from }: Range): void {
   throw configError('range_ahead', message);
 }
 
-/** Adds the known columns to the tables. @returns `sizeOfSchema` */
 async function prepareTable(ctx: RunContext): Promise<number> {
   await announceColumnsBeside(ctx);
   for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
@@ -154,7 +152,6 @@ async function monthsToExamine(
   return { months: months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream)), isDaily };
 }
 
-/** The ledgers by month, and the error of the first damaged ledger. */
 async function refreshed({ log }: PlanContext, months: readonly string[], ledgerOf: RunContext['ledger']) {
   const damagedMonths: string[] = [];
   let error: BrandReportsError | undefined;

@@ -13,7 +13,6 @@ import { resumeOrStart } from './continuation.ts';
 import { type DueDays, assertBegun, findDueDays } from './plan-report.ts';
 import { type RunOptions, rangeOf, selectBrands, selectReports, settingsOf } from './run.ts';
 
-/** The document of `sync --plan --json`. */
 export interface RunPlan {
   reports: PlannedReport[];
   /** An estimate: as many as the last readings took. */
@@ -27,12 +26,10 @@ export interface PlannedReport {
   report: string;
   /** In the order in which they are read. */
   days: { dt: string; reason: DueDay['reason']; requests: number }[];
-  /** Days that failed before and whose backoff has not ended. */
   waiting: string[];
   /** Days of lookups that become due if the run finds different records of their upstream day. */
   mayFollow: string[];
   requests: number;
-  /** Why the report cannot be planned, e.g. a damaged document. */
   error?: ErrorSummary;
 }
 

@@ -53,11 +53,9 @@ export function createRateShare(options: RateShareOptions): RateShare {
   let sightings: Sightings = new Map();
   let renewals = 0;
   let usedAtMs = 0;
-  /** Whether the document may have an entry of this run. */
   let mayBeListed = false;
   let stopRenewing: (() => void) | undefined;
   let turn: Promise<unknown> = Promise.resolve();
-  /** Since when every renewal has failed. */
   let failingSinceMs: number | undefined;
 
   const now = (): Instant => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });

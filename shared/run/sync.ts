@@ -35,7 +35,6 @@ export interface ReportToSync {
   ctx: RunContext;
   /** Days to read again, regardless of the policy; `undefined` for the days that are due. */
   range: () => Range | undefined;
-  /** The requests of the report in this run so far. */
   traffic: () => Traffic;
 }
 
@@ -45,9 +44,7 @@ export interface SyncedReport {
 }
 
 interface ReportSync extends ReportToSync {
-  /** The report of this run that supplies the records to look up. */
   upstream: ReportSync | undefined;
-  /** The reports of this run that look up records of this report. */
   lookups: ReportSync[];
   /** Missing until the report is planned. */
   plan?: ReportPlan;
@@ -64,7 +61,6 @@ interface ReportSync extends ReportToSync {
   brokeOff?: { thrown: unknown };
 }
 
-/** Syncs reports of one brand. @returns how each ended, in their order */
 export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
   const syncs = reports.map(beginSync);
   for (const sync of syncs) {

@@ -24,7 +24,6 @@ interface Entry<T> {
 }
 
 export function createRequestQueue<T = Waiting>() {
-  /** In the order in which they arrived. */
   const entries = new Set<Entry<T>>();
   /** The reports of requests that were not urgent; the report that was served last is at the end. */
   const served = new Set<string>();

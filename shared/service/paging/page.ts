@@ -57,7 +57,6 @@ export interface Resume {
   cursor: Json;
   /** `seen` of every page that was kept. */
   seen: readonly string[];
-  /** The last page that was kept. */
   last?: { cursor: Json; hash: string };
 }
 
