@@ -94,7 +94,6 @@ export interface TypeSpec<V extends Value = Value> {
   duckdb: string;
 }
 
-/** Microseconds in a millisecond. */
 const MICROS = 1_000n;
 
 const SCALAR_TYPES = {
@@ -222,7 +221,6 @@ function decimalShape(type: DecimalType): Digits {
   return { precision, scale };
 }
 
-/** The types that a setting may name, as messages list them. */
 export const ALLOWED_TYPES = [
   ...Object.keys(SCALAR_TYPES),
   `decimal(p,s) with s <= p <= ${MAX_PRECISION}`,

@@ -79,7 +79,6 @@ export function endOfDay(day: string, timeZone: string): number {
   return startOfDay(addDays(day, 1), timeZone);
 }
 
-/** The day `days` later; earlier if `days` is negative. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }

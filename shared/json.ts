@@ -228,7 +228,6 @@ function parseExactly(text: string): Json {
     const decoded: string = end.isEscaped ? JSON.parse(literal) : literal.slice(1, -1);
     return decoded;
   };
-  /** A number, or `null`, `true` or `false`. */
   const scalar = () => {
     const begin = at;
     while (at < text.length && !',]} \t\n\r'.includes(text.charAt(at))) at += 1;

@@ -49,7 +49,6 @@ export interface StagedPage {
   hash: string;
   /** The cursor of the next page; `null` if this page is the last. */
   next: Json;
-  /** Short hash of the cursor that the page was fetched with. */
   seen: string;
   /** Only on the last page: the digests of all records of the query. */
   answer?: SlicePart['answer'];

@@ -21,14 +21,12 @@ import type { TimeBudget } from './time-budget.ts';
 
 /** The clocks of a run: the machine's and the service's. The service's responses show the difference between them. */
 export interface RunClock extends Clock, RealClocks {
-  /** The time by which days are planned and closed. */
   now: () => Date;
 }
 
 /**
  * I2: `now` plans and closes days by the earlier of both clocks, so that neither clock closes a day that is not over.
- * Ages are judged by the earlier clock too. A fixed time (`--now`) replaces `now` only if it is in the past, and it
- * replaces no other time.
+ * A fixed time (`--now`) replaces `now` only if it is in the past, and it replaces no other time.
  * @param skewMs service time minus local time; without a service, only the machine's clock is known
  */
 export function runClock(clock: Clock, skewMs: () => number | undefined = () => 0): RunClock {

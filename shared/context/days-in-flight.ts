@@ -1,7 +1,6 @@
 /**
- * Counts the days that a run reads or builds at the same time. Each day takes some megabytes (I12), and a run may have
- * a hundred brands. Each brand has an equal share of the memory, at least one day. So a slow service or a long history
- * of one brand does not hold up the other brands.
+ * Counts the days that a run reads or builds at the same time, because each takes some megabytes (I12). Each brand has
+ * an equal share, at least one day, so that a slow service or a long history of one brand does not hold up the others.
  */
 export class DaysInFlight {
   #brands: number;

@@ -8,7 +8,6 @@ import type { BrandReport } from './context.ts';
  * returns the changed day. If every step read the ledger itself, two steps could decide from different entries.
  */
 export interface OpenDay {
-  /** `YYYY-MM-DD` */
   day: string;
   entry: DayEntry;
   committed: Committed | undefined;

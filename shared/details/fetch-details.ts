@@ -186,10 +186,7 @@ interface RankedRecord {
   rank: string;
 }
 
-/**
- * Puts the records into a random order, which differs between slices. Otherwise a few neighbours that the service
- * refuses would look like a service that refuses everything.
- */
+/** In a random order: otherwise neighbours that the service refuses would look like a service that refuses everything. */
 function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): RankedRecord[] {
   const ranked = records.map((record) => ({
     record,

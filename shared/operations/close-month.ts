@@ -85,7 +85,6 @@ interface BrandReports {
 
 /** What a sum of money needs; for transactions, the state of the line or of its order. */
 const MONEY_ROLES: readonly Role[] = ['amount', 'commission', 'currency', 'state', 'publisher_id'];
-/** The reports that state commission. */
 export const MONEY_REPORTS = [orders, transactions];
 
 /** @throws BrandReportsError `config` if a month is not over, is not whole, or is closed already */

@@ -270,10 +270,7 @@ async function followLedgers(scope: Scope): Promise<void> {
   await documents.watchRecord().update((record) => withoutBrand(record, brand));
 }
 
-/**
- * Takes the days out of all closes, with what they added to the totals of each: those stay comparable. The closes of an
- * erased brand are deleted with its other objects.
- */
+/** Closes lose the days with what they added, so they stay comparable. Those of an erased brand are deleted as objects. */
 async function eraseFromCloses(scope: Scope): Promise<void> {
   const { lake, brand, contexts, isBrand, documents, clock, erasedSums } = scope;
   const erasedAt = new Date(clock.wallMs()).toISOString();

@@ -41,7 +41,7 @@ export interface RebuiltDay {
   message?: string;
 }
 
-/** Rebuilds a day that has a committed version. Failures are returned; bugs are thrown. */
+/** Failures are returned; bugs are thrown. */
 export async function rebuildDay(ctx: RebuildContext, day: string): Promise<RebuiltDay> {
   try {
     const open = await openDayAnew(ctx, day);

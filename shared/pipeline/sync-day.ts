@@ -104,9 +104,7 @@ async function leftAsItIs(ctx: RunContext, day: string, { message }: BrandReport
   return ended(ctx, day, 'busy');
 }
 
-/**
- * Renews the lease while the run works. A failed renewal stops nothing: staging checks the lease, the commit the claim.
- */
+/** Renews the lease while the run works. A failed renewal stops nothing: staging checks the lease, the commit the claim. */
 function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
   return ctx.clock.every(LEASE_RENEWAL_MS, () => {
     progress
@@ -120,10 +118,9 @@ async function pagesStaged({ progress }: Attempt): Promise<number> {
 }
 
 /**
- * Records a failure with the day. The next run resumes after the pages that were staged before the failure, so that a
- * day with one bad page costs a few requests. If the staged records themselves cause the failure, the claim is dropped,
- * and everything that is not committed is read again from the first page. Damaged chunks are dropped here, because the
- * next slice of an open day would continue the committed attempt and read them again.
+ * The next run resumes after the pages that were staged before the failure, so that a day with one bad page costs a few
+ * requests. If the staged records themselves cause the failure, everything that is not committed is read again. Damaged
+ * chunks are dropped here, because the next slice of an open day would read them again.
  */
 async function recordFailure(
   ctx: RunContext,

@@ -57,13 +57,12 @@ export function statesSql(states: readonly DayState[]): string {
 
 export type CommittedState = Extract<DayState, 'open' | 'complete' | 'settled' | 'unverified'>;
 
-/** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
+/** Read whole after the day's end, and nothing is wrong with it. */
 export function isComplete(state: DayState | null): boolean {
   return state !== null && DAY_STATES[state] === 'complete';
 }
 
 export interface KnownDay {
-  /** `YYYY-MM-DD` */
   day: string;
   entry: DayEntry | undefined;
   /** Missing if the settings do not have the brand or report: then no day is due or overdue. */

@@ -2,8 +2,7 @@
  * Decides from the ledger entry and the policy when a day is due, when it may be closed (I2) and which reading is its
  * last one. The refresh policy is a promise (I11): a day is re-read as often as `refresh` requires for its age, and
  * after `refresh` ends every 14 days while a record can still change. A settled day is never due, whatever the settings
- * are. Everything is pure. `plan.ts` orders the due days, `transitions.ts` decides how a reading changes a day, and
- * `day-state.ts` finds the days that have been due for too long.
+ * are. Everything is pure.
  */
 import {
   DAY_MS,
@@ -141,7 +140,6 @@ function readDueAtMs(
   }
 }
 
-/** The day's last reading: when it began and by which queries. A disregarded reading counts as well. */
 export function lastRequested(
   { readFrom: at, queryFingerprint, upstreamDigest }: Committed,
   disregarded: DayEntry['disregarded'],

@@ -40,10 +40,7 @@ export function newestAnswers(
 
 /** All tries of a lookup that is refused fit into four days, because raw records may be kept for seven days only. */
 export const REFUSED_LOOKUP_RETRY = { maxAttempts: 8, baseMs: HOUR_MS, capMs: DAY_MS };
-/**
- * Retries of a lookup that the service answered without a record, after its day closed. A click may have no detail, so
- * there are fewer tries than for a refusal in the same time: each wait is four times as long as the previous wait.
- */
+/** A click may have no detail, so there are fewer tries than for a refusal in the same time: each wait is four times as long. */
 export const EMPTY_LOOKUP_RETRY = { maxAttempts: 5, baseMs: HOUR_MS, capMs: MAX_LOOKUP_WAIT_MS };
 
 export interface MissingLookup {

@@ -21,7 +21,6 @@ export interface DueDay {
 
 export interface Continuation {
   id: string;
-  /** Days to read even if they are not due. */
   range?: { from: string; to: string };
 }
 
@@ -97,10 +96,7 @@ export function byOrder(a: DueDay, b: DueDay): number {
   return difference ?? (a.day < b.day ? 1 : -1);
 }
 
-/**
- * The days of these months that this run leaves to later runs, the newest first. Without a range, these are failed days
- * whose backoff has not ended; with a range, days that a run with a later clock has read.
- */
+/** The newest first: failed days whose backoff has not ended; with a range, days that a run with a later clock has read. */
 export function waitingDays(
   ledgers: ReadonlyMap<string, Ledger>,
   policy: Policy,

@@ -34,7 +34,6 @@ export interface KeyEvidence {
   /** How many records have no key, or the same key as another record of their page. */
   withoutKey: number;
   fields: readonly string[];
-  /** Whether records with the same key differ. */
   keyIsNone: boolean;
 }
 

@@ -22,13 +22,10 @@ export interface ReportPlan {
   continuation: Continuation;
   /** In the order in which they are read. */
   due: DueDay[];
-  /** Days that failed before and are not tried yet, because their backoff has not ended. */
   waiting: string[];
   /** The months examined, `YYYY-MM`, and what the report state contained of them before. */
   seen: SeenMonths;
-  /** Whether the run examined all months, which a run does once a day. */
   examinedAll: boolean;
-  /** When the last reading began, in milliseconds; 0 if no day was read. */
   lastReadMs: number;
   /** `sizeOfSchema`; missing if there was nothing to read or to publish. */
   size: number | undefined;

@@ -1,7 +1,6 @@
 /*
- * Plans a run without starting it: shows the days that a run would read now, the reasons, and how many requests they
- * may take. It uses the planner of a run but sends no request and writes nothing. So the time is this machine's, and
- * changes in the service are not known yet.
+ * Plans a run without starting it. It uses the planner of a run but sends no request and writes nothing. So the time is
+ * this machine's, and changes in the service are not known yet.
  */
 import { type BuildContext, createBrandReport } from '../context/context.ts';
 import { monthOf } from '../days.ts';
@@ -24,7 +23,6 @@ export interface RunPlan {
 export interface PlannedReport {
   brand: string;
   report: string;
-  /** In the order in which they are read. */
   days: { dt: string; reason: DueDay['reason']; requests: number }[];
   waiting: string[];
   /** Days of lookups that become due if the run finds different records of their upstream day. */

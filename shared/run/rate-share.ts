@@ -48,7 +48,6 @@ interface Instant {
 export function createRateShare(options: RateShareOptions): RateShare {
   const { document, runId, limit, wants, clock, runs, log } = options;
   let granted = 0;
-  /** When the last renewal began. */
   let renewed: Instant | undefined;
   let sightings: Sightings = new Map();
   let renewals = 0;

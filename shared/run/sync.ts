@@ -46,18 +46,14 @@ export interface SyncedReport {
 interface ReportSync extends ReportToSync {
   upstream: ReportSync | undefined;
   lookups: ReportSync[];
-  /** Missing until the report is planned. */
   plan?: ReportPlan;
   /** The days that no worker has taken, in the order in which they are read. */
   left: Map<string, DueDay>;
   inFlight: Set<string>;
   taken: number;
-  /** By day, in the order in which they were planned. */
   days: Map<string, DayOutcome>;
   breaker: ReturnType<typeof createCircuitBreaker>;
-  /** The first failure of a day, or a bug. */
   failedDay?: BrandReportsError;
-  /** What stopped the report: its plan failed, a bug, or a claim that could not be released. */
   brokeOff?: { thrown: unknown };
 }
 
@@ -176,9 +172,8 @@ function mayRead({ left, brokeOff, breaker }: ReportSync, day: string): boolean 
 }
 
 /**
- * Takes the next day to read: the first by `order`. On a tie, it prefers the report with the fewest days in flight,
- * then the report with the fewest days taken, then the report that was read longest ago. So runs with time for one day
- * read another report each time.
+ * The first by `order`. On a tie, the report with the fewest days in flight, then with the fewest days taken, then the
+ * one read longest ago. So runs with time for one day read another report each time.
  */
 function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
   const paged = syncs.filter(({ ctx }) => !ctx.upstream);

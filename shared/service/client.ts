@@ -48,7 +48,6 @@ export interface ServiceClientOptions {
   limiter: RateLimiter;
   retry?: Partial<RetryPolicy>;
   wallMs: () => number;
-  /** In [0, 1). */
   random: () => number;
   sleep: Sleep;
   log?: BrandLog;
@@ -236,6 +235,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   return inOrder(NO_TURN);
 }
 
+/** If classifying throws, only this call fails, whatever the response contains. */
 function classified(result: HttpResult, context: ResponseContext): ResponseClass {
   try {
     return classifyResponse(result, context);

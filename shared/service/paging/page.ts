@@ -55,7 +55,6 @@ export interface Page {
 export interface Resume {
   /** `next` of the last page that was kept; `null` if no page was kept. */
   cursor: Json;
-  /** `seen` of every page that was kept. */
   seen: readonly string[];
   last?: { cursor: Json; hash: string };
 }
