@@ -45,10 +45,7 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[],
   };
 }
 
-/**
- * When the reading that ends with this slice began. Lookups for a closed upstream day may continue in further slices,
- * and all of them belong to one reading.
- */
+/** Lookups for a closed upstream day may continue in further slices, and all of them belong to one reading. */
 export function beganAt({ upstream, passStartedAt, startedAt }: Slice): string {
   return (upstream?.closed && passStartedAt) || startedAt;
 }

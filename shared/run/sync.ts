@@ -155,10 +155,7 @@ interface NextDay {
   due: DueDay;
 }
 
-/**
- * The first day of the report that may be read now. A lookup waits for its upstream day, because it would otherwise
- * look up records that are about to change.
- */
+/** A lookup waits for its upstream day, because it would otherwise look up records that are about to change. */
 function firstDayOf(sync: ReportSync): NextDay[] {
   const { plan, upstream, left } = sync;
   const isAwaited = (day: string) => upstream && (upstream.inFlight.has(day) || mayRead(upstream, day));
