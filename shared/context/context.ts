@@ -26,7 +26,7 @@ export interface RunClock extends Clock, RealClocks {
 
 /**
  * I2: `now` plans and closes days by the earlier of both clocks, so that neither clock closes a day that is not over.
- * A fixed time (`--now`) replaces `now` only if it is in the past, and it replaces no other time.
+ * Ages are judged by it too. A fixed time (`--now`) replaces `now` only if it is in the past, and replaces no other time.
  * @param skewMs service time minus local time; without a service, only the machine's clock is known
  */
 export function runClock(clock: Clock, skewMs: () => number | undefined = () => 0): RunClock {

@@ -73,6 +73,7 @@ export type RollbackOutcome =
       rows: number;
       replaced: { snapshot: string; rows: number };
     }
+  /** Another run reads the day, and would replace the version that is published now. */
   | { status: 'busy'; brand: string; report: string; day: string };
 
 export async function listVersions(options: RollbackOptions): Promise<DayVersions> {

@@ -39,7 +39,7 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
 
 /**
  * Ignores a failure of the probe: reading the days will show the problem. If the service requires a pause, the pause is
- * recorded: otherwise every run would begin with the probe and end there.
+ * recorded, because it holds all requests: otherwise every run would begin with the probe and end there.
  */
 async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
   try {

@@ -1,7 +1,8 @@
 /**
- * The queue orders waiting requests. Urgent requests come first, so that a long backfill cannot delay the newest days.
- * Among the others, the report that was served least recently is next, so that reports take turns. Within a report the
- * lowest rank is next, so that the first days of a plan finish first; on a tie, the request that arrived first.
+ * The queue orders waiting requests. It neither waits nor uses a clock. Urgent requests come first, by rank, so that a
+ * long backfill cannot delay the newest days. Among the others, the report that was served least recently is next, so
+ * that reports take turns. Within a report the lowest rank is next, so that the first days of a plan finish first. On a
+ * tie, the request that arrived first is next.
  */
 import type { Turn } from '../ports.ts';
 import { stopped, throwIfStopped } from './retry.ts';
