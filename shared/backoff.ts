@@ -2,7 +2,6 @@
 // together and fail together. To change a retry rule, change its constant, whose name ends in `_RETRY`.
 // docs/explanation/reliability.md has every rule.
 
-/** The waits of a retry rule, in milliseconds. */
 export interface Backoff {
   /** The longest wait before the first retry. */
   baseMs: number;

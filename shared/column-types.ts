@@ -21,7 +21,6 @@ import {
   exactUnscaled,
 } from './exact-values.ts';
 
-/** The value of a cell in memory, by the type of its column. */
 interface ScalarValues {
   string: string;
   bigint: bigint;
@@ -33,7 +32,6 @@ interface ScalarValues {
   timestamp: Date;
 }
 
-/** Every column type except the decimals. */
 export type ScalarType = keyof ScalarValues;
 /** `decimal(precision,scale)`, precision at most 38. */
 export type DecimalType = `decimal(${number},${number})`;
@@ -96,7 +94,6 @@ export interface TypeSpec<V extends Value = Value> {
   duckdb: string;
 }
 
-/** Microseconds in a millisecond. */
 const MICROS = 1_000n;
 
 const SCALAR_TYPES = {
@@ -224,7 +221,6 @@ function decimalShape(type: DecimalType): Digits {
   return { precision, scale };
 }
 
-/** The types that a setting may name, as messages list them. */
 export const ALLOWED_TYPES = [
   ...Object.keys(SCALAR_TYPES),
   `decimal(p,s) with s <= p <= ${MAX_PRECISION}`,

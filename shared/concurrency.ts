@@ -12,7 +12,6 @@ export async function forEachConcurrent<T>(
   for (const ended of workers) if (ended.status === 'rejected') throw ended.reason;
 }
 
-/** Works as `forEachConcurrent` does. @returns the results, in the order of the items */
 export async function mapConcurrent<T, Result>(
   items: readonly T[],
   width: number,

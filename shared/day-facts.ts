@@ -22,7 +22,6 @@ import { type Finding, type FindingFacts, entriesIn, findingsOf } from './findin
 
 /** The facts of a day, as `status --json` prints them; instants are ISO 8601. */
 export interface DayFacts {
-  /** `YYYY-MM-DD` */
   dt: string;
   state: DayState;
   /** `null`, like the next seven fields, while nothing is committed. */
@@ -37,15 +36,9 @@ export interface DayFacts {
   readTo: string | null;
   /** The brand's time zone when the day was read; `null` if nothing is committed, or if the ledger was made from snapshots. */
   timeZone: string | null;
-  /**
-   * The sum of the report's `measure`, as a decimal number with all its digits; missing without a measure, or with
-   * several currencies.
-   */
+  /** Of the report's `measure`, with all its digits; missing without a measure, or with several currencies. */
   sum?: string;
-  /**
-   * The sums of `amount` and `commission` by currency (an empty text if there is none); missing if the report has no
-   * such fields.
-   */
+  /** By currency (an empty text if there is none); missing if the report has no `amount` or `commission`. */
   totals?: CurrencyTotals;
   /** The settings now name other fields for these sums, so both are missing until the next reading. */
   totalsPending?: true;
@@ -58,19 +51,15 @@ export interface DayFacts {
   /** The failure of a damaged ledger has no times. */
   failure?: Pick<Failure, 'kind' | 'code' | 'message'> &
     Partial<Pick<Failure, 'since' | 'times' | 'retryAt'>>;
-  /** The findings of the committed version; missing if there are no findings. */
   findings?: Finding[];
 }
 
-/** What the facts of a report's days depend on, besides the time. */
 export interface ReportDays
   extends Pick<KnownDay, 'policy' | 'hasReturnedRecords'>,
     Pick<FindingFacts, 'report' | 'entryOn' | 'newColumns' | 'columns' | 'roles'> {
-  /** For a report with an upstream: the entries of the upstream report. */
   upstreamOn?: ((day: string) => DayEntry | undefined) | undefined;
 }
 
-/** The facts about a report's days in the ledgers of a lake, as far as they were read. */
 export function reportDaysIn(
   lake: readonly ReportLedgers[],
   { brand, report, policy }: { brand: string; report: ReportDefinition; policy: Policy | undefined },

@@ -79,7 +79,6 @@ export function endOfDay(day: string, timeZone: string): number {
   return startOfDay(addDays(day, 1), timeZone);
 }
 
-/** The day `days` later; earlier if `days` is negative. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
@@ -113,7 +112,6 @@ export function later(a: string, b: string): string {
   return a > b ? a : b;
 }
 
-/** The month `months` later; earlier if `months` is negative. */
 export function addMonths(month: string, months: number): string {
   const first = new Date(`${month}-01T00:00:00Z`);
   first.setUTCMonth(first.getUTCMonth() + months);
@@ -139,7 +137,6 @@ export function isInSpan(month: string, { from, to }: MonthSpan): boolean {
   return (from === undefined || month >= from) && (to === undefined || month <= to);
 }
 
-/** Whether the text is a day of the calendar. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const instant = Date.parse(`${text}T00:00:00Z`);

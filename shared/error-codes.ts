@@ -18,7 +18,6 @@ type Settings = 'end_date' | 'report_off' | 'settings' | 'settings_json' | 'sett
 type MoreSettings = 'settings_missing' | 'settings_unreadable' | 'start_to_come';
 type Secrets = 'bad_credentials' | 'no_credentials' | 'other_base_url';
 
-/** What a lake contains, and what an operation on it needs. */
 type Lake = 'bad_lake' | 'bad_lake_owner' | 'demo_lake' | 'lake_folder' | 'no_lake' | 'other_format';
 type Disk = 'disk_failed' | 'disk_full' | 'file_too_large' | 'lake_not_writable' | 'lake_unusable';
 type Intruders = 'lake_open_to_all' | 'link_in_lake';

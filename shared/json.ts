@@ -77,7 +77,6 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && Object.values(value).every(isJson);
 }
 
-/** The literal of a JSON number; `undefined` for every other value. */
 export function numberText(value: Json | undefined): string | undefined {
   if (typeof value === 'number') return String(value);
   return isRawNumber(value) ? value.rawJSON : undefined;
@@ -198,7 +197,6 @@ function endOfString(text: string, at: number): { at: number; isEscaped: boolean
   }
 }
 
-/** The position after a number that begins at `at`: digits, signs, a point, an exponent. */
 function endOfNumber(text: string, at: number): number {
   let end = at + 1;
   while (end < text.length && '0123456789.eE+-'.includes(text.charAt(end))) end += 1;
@@ -230,7 +228,6 @@ function parseExactly(text: string): Json {
     const decoded: string = end.isEscaped ? JSON.parse(literal) : literal.slice(1, -1);
     return decoded;
   };
-  /** A number, or `null`, `true` or `false`. */
   const scalar = () => {
     const begin = at;
     while (at < text.length && !',]} \t\n\r'.includes(text.charAt(at))) at += 1;

@@ -97,7 +97,6 @@ export function madeProgress({ days }: ReportOutcome): boolean {
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };
-  // A report that was stopped before its plan has no days to decide by.
   return {
     status: has('incomplete') ? 'incomplete' : reportStatus(reports.flatMap(({ days }) => days)),
     reports,

@@ -127,7 +127,6 @@ export interface Catalog {
   ensureView(view: View): Promise<void>;
   /** Points the partition at the snapshot, whose objects must exist. */
   setSnapshot(table: TableShape, partition: Partition, snapshot: string): Promise<void>;
-  /** Removes a partition, if it exists. */
   removePartition(table: string, partition: Partition): Promise<void>;
   /**
    * The snapshot ids that the catalog points at, by partition path (`brand=acme/dt=2026-01-31`), below the leading
@@ -266,12 +265,7 @@ export interface ServiceResponse {
 
 /** The brand-side service (docs/explanation/interface.md): signed, rate-limited, retried calls. */
 export interface ReportService {
-  /**
-   * @param action e.g. `report/order_list`
-   * @param fields the action's own fields; numbers may be RawNumbers
-   * @param signal cancels this one call
-   * @throws BrandReportsError `transient`, `contract`, `auth` or `config`
-   */
+  /** @throws BrandReportsError `transient`, `contract`, `auth` or `config` */
   call(action: string, fields: JsonObject, signal?: AbortSignal): Promise<ServiceResponse>;
   /** The same service, whose calls wait with this turn. Calls without a turn are urgent, with rank 0. */
   inOrder(turn: Turn): ReportService;

@@ -1,8 +1,7 @@
 /*
  * Claims a day for one run. A commit needs the claim in the ledger: if another run takes the day over, it replaces the
- * claim, and the commit of the previous run is refused (I5). The lease in the progress document only prevents double
- * work: other runs respect a claim while its run renews the lease, and take the day over a minute after the last
- * renewal.
+ * claim, and the commit of the previous run is refused (I5). Other runs respect a claim while its run renews the lease,
+ * and take the day over a minute after the last renewal: this only prevents double work.
  */
 import { MINUTE_MS, monthOf } from '../days.ts';
 import type { ErrorCode } from '../error-codes.ts';
@@ -40,9 +39,7 @@ export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died' | 'key
 export interface Attempt extends OpenDay {
   id: string;
   progress: CasDocument<Progress>;
-  /** Whether the run continues after pages that an earlier run staged. */
   resumed: boolean;
-  /** How often the attempt's pages were dropped because they could not be resumed. */
   restarts: number;
 }
 

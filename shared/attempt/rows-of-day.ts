@@ -103,7 +103,6 @@ export function contentOf(list: RecordList, index: number): string {
 }
 
 interface OwnDay {
-  /** By record, whether its time or date is of the day. A record without a readable time or date stays in the day. */
   has(list: RecordList): (index: number) => boolean;
   end(): void;
 }

@@ -49,13 +49,11 @@ export interface StagedPage {
   hash: string;
   /** The cursor of the next page; `null` if this page is the last. */
   next: Json;
-  /** Short hash of the cursor that the page was fetched with. */
   seen: string;
   /** Only on the last page: the digests of all records of the query. */
   answer?: SlicePart['answer'];
-  /** For lookups: the lookups that the service refused. */
+  /** For lookups that the service refused, and for keys for which it responded without a record. */
   refused?: readonly RefusedLookup[];
-  /** For lookups: the keys for which the service responded without a record. */
   empty?: readonly string[];
 }
 
@@ -96,7 +94,6 @@ export class Stage {
     if (group.bytes >= MAX_GROUP_BYTES || isOld || page.next === null) await this.flush();
   }
 
-  /** Stages the pages that were added so far: a later run resumes after them. */
   async flush(): Promise<void> {
     const { pages, records, recordPages, observations, withoutKey } = this.#group;
     const last = pages.at(-1);

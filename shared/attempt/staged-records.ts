@@ -17,7 +17,6 @@ import { readChunk } from './stage.ts';
 import { upstreamRecords } from './upstream-records.ts';
 
 export interface StagedDay extends OpenDay {
-  /** The prefix of the attempt's chunks. */
   prefix: string;
   /** The oldest first. */
   slices: readonly Slice[];
@@ -28,7 +27,6 @@ export async function stagedDay(attempt: Attempt): Promise<StagedDay> {
   return { ...attempt, prefix: attempt.keys.attempt(attempt.id), slices };
 }
 
-/** How many records are staged, including excluded records. */
 export function recordsOf(slices: readonly Slice[]): number {
   return slices.flatMap(({ parts }) => parts).reduce((sum, { records }) => sum + records, 0);
 }
@@ -77,7 +75,6 @@ function fingerprint(text: string): string {
   return hash('md5', text, 'buffer').toString('latin1');
 }
 
-/** The records of the next day that the range returned because it includes its end. */
 export async function exclusionsOf(
   ctx: Pick<BuildContext, 'lake'>,
   prefix: string,

@@ -37,10 +37,7 @@ export async function ensureTable(
   return shape;
 }
 
-/**
- * Ensures the table and all views that read it, because a column or a role may be new. A failed view stops nothing: no
- * record depends on it.
- */
+/** A column or a role may be new. A failed view stops nothing: no record depends on it. */
 export async function ensureTableAndViews(context: BrandReport): Promise<void> {
   const { report, reports, lake, schemaOf, stored, log } = context;
   await ensureTable(context);

@@ -13,14 +13,10 @@ import type { TableShape } from '../ports.ts';
 
 export interface LedgerTable {
   shape: TableShape;
-  /** The rows of a month, from documents as they are cached. */
   rowsOf: (month: string) => readonly Row[] | Promise<readonly Row[]>;
 }
 
-/**
- * Updates these months of a table from the ledgers.
- * @param checksObjects whether a month whose object is lost is written again; this costs one more listing
- */
+/** @param checksObjects whether a month whose object is lost is written again; this costs one more listing */
 export async function writeLedgerTable(
   run: BrandReport,
   { shape, rowsOf }: LedgerTable,

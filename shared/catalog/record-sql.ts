@@ -8,7 +8,6 @@ interface OfReport {
   table: string;
   report: string;
 }
-/** What views need of a `StoredSchema`. */
 export interface ViewedSchema {
   columns: readonly Column[];
   keys?: readonly string[] | undefined;
@@ -69,10 +68,7 @@ const VERSIONS = ['_version', '_previous'];
 /** Trino accepts at most 254 elements in an array that SQL lists. */
 const MAX_ELEMENTS = 200;
 
-/**
- * SQL of the rows of `changes` of one table. The records of a group at one place and at the next are paired by their order,
- * so that equal copies do not look changed.
- */
+/** The records of a group at one place and at the next are paired by their order: equal copies do not look changed. */
 export function changesSql({ table, report }: OfReport, schema: ViewedSchema): string {
   const columns = schema.columns.filter(({ name }) => name !== '_synced_at');
   const names = columns.map(({ name }) => name);
@@ -113,7 +109,6 @@ function arraySql(elements: readonly string[]): string {
   return parts.map((part) => `ARRAY[${part.join(', ')}]`).join(' || ');
 }
 
-/** The value as a text that is the same in every engine. */
 function textOfColumn({ name, type }: Column): string {
   switch (type) {
     case 'string':

@@ -87,7 +87,6 @@ function partsOf(groups: ReadonlyMap<string, readonly string[]>, usual: string):
   return [...listed, rest].join('\nUNION ALL ');
 }
 
-/** Gives the value of a role a short name: the parts of a view name it often. */
 type NameValue = (value: string) => string;
 
 function withRoles(
@@ -179,7 +178,6 @@ function jsonSql(text: string, path: string): string {
   return `json_extract_scalar(${text}, '$.${path}')`;
 }
 
-/** @param state a state in the form in which states are compared */
 function stateSql(state: string, words: Readonly<Record<string, string>>): string {
   const cases = Object.entries(words).flatMap(([word, to]) =>
     wordSql(word).map((each) => `WHEN ${each} THEN '${to}'`),

@@ -21,14 +21,12 @@ import type { TimeBudget } from './time-budget.ts';
 
 /** The clocks of a run: the machine's and the service's. The service's responses show the difference between them. */
 export interface RunClock extends Clock, RealClocks {
-  /** The time by which days are planned and closed. */
   now: () => Date;
 }
 
 /**
  * I2: `now` plans and closes days by the earlier of both clocks, so that neither clock closes a day that is not over.
- * Ages are judged by the earlier clock too. A fixed time (`--now`) replaces `now` only if it is in the past, and it
- * replaces no other time.
+ * Ages are judged by it too. A fixed time (`--now`) replaces `now` only if it is in the past, and replaces no other time.
  * @param skewMs service time minus local time; without a service, only the machine's clock is known
  */
 export function runClock(clock: Clock, skewMs: () => number | undefined = () => 0): RunClock {
@@ -38,7 +36,6 @@ export function runClock(clock: Clock, skewMs: () => number | undefined = () => 
   return { ...clock, earlierMs, laterMs, now: () => new Date(Math.min(latestMs, earlierMs())) };
 }
 
-/** One report of one brand in a lake: everything that its part of the catalog needs. */
 export interface BrandReport {
   brand: string;
   report: ReportDefinition;
@@ -57,9 +54,7 @@ export interface BrandReport {
   reportState: CasDocument<ReportState>;
   schema: CasDocument<StoredSchema>;
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
-  /** What the lake has of the settings of all brands. */
   stored: StoredSettings;
-  /** For a report with an upstream: the upstream report, its ledgers and its state. */
   upstream?: OtherReport & { reportState: CasDocument<ReportState> };
   /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
@@ -118,11 +113,9 @@ export interface LakeAccess {
   /** In [0, 1), for backoff. */
   random: () => number;
   newId: () => string;
-  /** Receives the events of days; missing: no events are sent. */
   events?: EventSink;
 }
 
-/** The context of one report of one brand. It has no settings if the report is not enabled. */
 export function createBrandReport(
   options: LakeAccess & {
     reports: ReportRegistry;
@@ -173,12 +166,10 @@ function icebergOf(
   return { catalog, keptMs: Math.min(...brands.map((brand) => brand.snapshotRetentionDays)) * DAY_MS };
 }
 
-/** Today in the brand's time zone, `YYYY-MM-DD`. */
 export function todayIn({ clock, policy }: Pick<FetchContext, 'clock' | 'policy'>): string {
   return dayOf(clock.now().getTime(), policy.timeZone);
 }
 
-/** Whether daily work was last done a day or more ago. */
 export function isDailyWorkDue({ clock }: Pick<RunContext, 'clock'>, doneAt: string | undefined): boolean {
   return doneAt === undefined || !isWithin(DAY_MS, doneAt, clock.earlierMs());
 }

@@ -1,10 +1,8 @@
 /**
- * Counts the days that a run reads or builds at the same time. Each day takes some megabytes (I12), and a run may have
- * a hundred brands. Each brand has an equal share of the memory, at least one day. So a slow service or a long history
- * of one brand does not hold up the other brands.
+ * Counts the days that a run reads or builds at the same time, because each takes some megabytes (I12). Each brand has
+ * an equal share, at least one day, so that a slow service or a long history of one brand does not hold up the others.
  */
 export class DaysInFlight {
-  /** How many brands may still read a day. */
   #brands: number;
   readonly #byBrand = new Map<string, number>();
   #change = Promise.withResolvers<void>();

@@ -4,19 +4,15 @@ import { attemptPrefix, versionKey } from '../lake/paths.ts';
 import type { BrandReport } from './context.ts';
 
 /**
- * A day that the caller works on: its ledger entry, and the keys of its objects. The entry is read once and passed from
- * step to step; a step that changes the day returns the changed day. If every step read the ledger itself, two steps
- * could decide from different entries.
+ * A day that the caller works on. The entry is read once and passed from step to step; a step that changes the day
+ * returns the changed day. If every step read the ledger itself, two steps could decide from different entries.
  */
 export interface OpenDay {
-  /** `YYYY-MM-DD` */
   day: string;
   entry: DayEntry;
   committed: Committed | undefined;
   keys: {
-    /** The Parquet object of a version. */
     version: (snapshot: string) => string;
-    /** The prefix of the objects that an attempt has staged. */
     attempt: (id: string) => string;
   };
 }
@@ -28,12 +24,10 @@ export async function openDay(ctx: DayContext, day: string): Promise<OpenDay> {
   return dayIn(ctx, day, await ctx.ledger(monthOf(day)).cached());
 }
 
-/** The day from the ledger, which is read again. */
 export async function openDayAnew(ctx: DayContext, day: string): Promise<OpenDay> {
   return dayIn(ctx, day, await ctx.ledger(monthOf(day)).refresh());
 }
 
-/** Applies a transition of the ledger. @returns the day after the transition */
 export async function changeDay<Day extends Pick<OpenDay, 'day'>>(
   ctx: DayContext,
   open: Day,

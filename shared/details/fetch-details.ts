@@ -87,16 +87,13 @@ interface Work {
   lookup: Lookup;
 }
 
-/** What earlier slices and the committed version show about the records of the upstream day, by their keys. */
 interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
   /** The key of the upstream record that a response is about. */
   ownerOf: (answered: string) => string | undefined;
   /** When an earlier slice found a record, in ms; infinite if the service has responded about it again since. */
   foundAtMs: ReadonlyMap<string, number>;
-  /** The lookups for which earlier slices got no record. */
   missing: ReadonlyMap<string, MissingLookup>;
-  /** The keys for which this slice has records. */
   found: Set<string>;
   committed: CommittedDetails;
   isCommittedAttempt: boolean;
@@ -166,7 +163,6 @@ async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>
   return new Set((await committed.keys()).flatMap((key) => ownerOf(key) ?? []));
 }
 
-/** When earlier slices found records, by the key of the upstream record. */
 async function foundBefore(
   work: Work,
   earlier: readonly Slice[],
@@ -190,10 +186,7 @@ interface RankedRecord {
   rank: string;
 }
 
-/**
- * Puts the records into a random order, which differs between slices. Otherwise a few neighbours that the service
- * refuses would look like a service that refuses everything.
- */
+/** In a random order: otherwise neighbours that the service refuses would look like a service that refuses everything. */
 function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): RankedRecord[] {
   const ranked = records.map((record) => ({
     record,
@@ -223,7 +216,6 @@ async function assertAnswersAny({ ctx, slice, lookup }: Work, known: Known, refu
   if (!service.hasAnsweredTo(report.action)) throw refusals.ofAction();
 }
 
-/** The keys in the records of a slice, as the service wrote them. */
 async function* answeredKeys({ ctx, attempt, lookup }: Work, slice: Slice): AsyncGenerator<string> {
   for await (const list of pagesOf(ctx, attempt.keys.attempt(attempt.id), slice, 'include'))
     for (const key of keysOf(list, lookup.answerField)) if (key !== undefined) yield key;

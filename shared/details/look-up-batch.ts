@@ -119,7 +119,6 @@ export function createRefusals(
         : met.length > (hasFailed ? MAX_REFUSED_AFTER_FAILURE : limit);
       if (isRefused) throw asRefusedAction(refusal);
     },
-    /** The first refusal, as a refusal of the action itself. */
     ofAction(): BrandReportsError {
       const [first] = met;
       if (!first) throw new Error('a lookup was refused');

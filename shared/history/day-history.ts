@@ -31,7 +31,6 @@ export interface Replaced {
   before: Committed | undefined;
   after: Omit<Committed, 'history'>;
   cause: ChangeCause;
-  /** When the reading ended, by the service's time; missing: now. */
   endedMs?: number | undefined;
   /** The hashes of the new version's rows, if they are known; otherwise it is read. */
   hashes?: RowHashes | undefined;

@@ -63,7 +63,6 @@ export type ErasedSums = (
 export interface CloseOutcome {
   status: 'complete';
   closed: Close[];
-  /** The closes of brands whose month was already closed; they stay as they are. */
   before: Close[];
 }
 
@@ -86,7 +85,6 @@ interface BrandReports {
 
 /** What a sum of money needs; for transactions, the state of the line or of its order. */
 const MONEY_ROLES: readonly Role[] = ['amount', 'commission', 'currency', 'state', 'publisher_id'];
-/** The reports that state commission. */
 export const MONEY_REPORTS = [orders, transactions];
 
 /** @throws BrandReportsError `config` if a month is not over, is not whole, or is closed already */
@@ -119,10 +117,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
       );
 }
 
-/**
- * For each brand that has days of the month: the close as it would be written now.
- * @throws BrandReportsError `config` if the lake has nothing of the brand, or a document is damaged
- */
+/** @throws BrandReportsError `config` if the lake has nothing of the brand, or a document is damaged */
 export async function draftCloses(options: DraftOptions): Promise<MonthDraft[]> {
   const found: MonthDraft[] = [];
   for (const of of await brandReports(options)) {

@@ -40,13 +40,12 @@ import {
 
 const CONCURRENCY = 8;
 
-/** The input of an erasure. Days are `YYYY-MM-DD`. */
+/** The days `YYYY-MM-DD`; without `from` and `to`, all days. */
 export interface EraseOptions extends LakeAccess {
   reports: ReportRegistry;
   settings: LakeSettings | undefined;
   brand: string;
   only?: readonly string[] | undefined;
-  /** Both missing: all days. */
   from?: string | undefined;
   to?: string | undefined;
   erasedSums: ErasedSums;
@@ -271,10 +270,7 @@ async function followLedgers(scope: Scope): Promise<void> {
   await documents.watchRecord().update((record) => withoutBrand(record, brand));
 }
 
-/**
- * Takes the days out of all closes, with what they added to the totals of each: those stay comparable. The closes of an
- * erased brand are deleted with its other objects.
- */
+/** Closes lose the days with what they added, so they stay comparable. Those of an erased brand are deleted as objects. */
 async function eraseFromCloses(scope: Scope): Promise<void> {
   const { lake, brand, contexts, isBrand, documents, clock, erasedSums } = scope;
   const erasedAt = new Date(clock.wallMs()).toISOString();

@@ -47,7 +47,6 @@ export const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 
-/** The brand's part of a lake, and the range, `YYYY-MM-DD`. */
 export interface ErasedRange {
   lake: Lake;
   brand: string;
@@ -206,7 +205,6 @@ export async function partitionsOf(range: ErasedRange): Promise<Found[]> {
   return found;
 }
 
-/** By kind; a kind of which nothing was found has no entry. */
 export type Amounts = Partial<Record<string, { objects: number; bytes: number }>>;
 
 export function amountsOf(found: readonly Found[]): Amounts {

@@ -1,7 +1,6 @@
 /*
- * `rebuild` rebuilds the days of a report from their raw records, with the current settings and without a request to the
- * service: after a change of column types or the key. `pipeline/rebuild-day.ts` rebuilds one day. This module puts the days
- * in order and, at the end, updates what follows from the ledgers: tables, `coverage`, the hints of the report state.
+ * `rebuild` rebuilds the days of a report after a change of column types or the key (`pipeline/rebuild-day.ts`). At the
+ * end it updates what follows from the ledgers: tables, `coverage`, the hints of the report state.
  */
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
@@ -34,7 +33,6 @@ export interface RebuiltReport extends Pick<ReportOutcome, 'brand' | 'report' | 
   days: RebuiltDay[];
 }
 
-/** The document of `rebuild --json`, and the result of a function that receives the event of a rebuild. */
 export interface RebuildOutcome {
   /**
    * `failed`: a day could not be rebuilt. `incomplete`: time was up; to continue, rebuild from the first `pending` day on.

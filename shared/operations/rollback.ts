@@ -99,10 +99,7 @@ export function keptVersions({ committed, superseded = [] }: DayEntry): Omit<Kep
   });
 }
 
-/**
- * @param to the id of a kept snapshot
- * @throws BrandReportsError `config` if the lake cannot go back to it, `conflict` if the day was changed in the meantime
- */
+/** @throws BrandReportsError `config` if the lake cannot go back to it, `conflict` if the day was changed in the meantime */
 export async function rollBack(options: RollbackOptions, to: string): Promise<RollbackOutcome> {
   const { day, report, clock, newId } = options;
   const { ctx, documents, open, committed } = await dayOfBrand(options);

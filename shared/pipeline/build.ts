@@ -26,7 +26,6 @@ import {
 } from '../attempt/staged-records.ts';
 
 export interface BuildOptions {
-  /** Whether to re-read the committed snapshot and compare digests before reporting `unchanged`. */
   readBack: boolean;
   /** Whether the key has changed: a proof that the old key does not identify records does not hold for the new key. */
   isKeyNew?: boolean;

@@ -38,9 +38,8 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
 }
 
 /**
- * Observes the service and ignores a failure of the probe: reading the days will show the problem. If the service
- * requires a pause, the pause is recorded, because it holds all requests: otherwise every run would begin with the
- * probe and end there.
+ * Ignores a failure of the probe: reading the days will show the problem. If the service requires a pause, the pause is
+ * recorded, because it holds all requests: otherwise every run would begin with the probe and end there.
  */
 async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
   try {

@@ -82,7 +82,6 @@ export async function publishDays(
   return first;
 }
 
-/** The days of these months whose partitions do not point at exactly the committed snapshots. */
 export async function pendingPublications(
   { brand, report, lake: { catalog } }: BrandReport,
   ledgers: Iterable<Ledger>,

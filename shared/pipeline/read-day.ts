@@ -1,6 +1,5 @@
 /*
- * Reads a day: page → chunk → rows. Each page of the service is staged in a chunk and added to the version that is
- * being built. The builder assumes that later pages bring no surprise. If they do, or if an earlier run staged a part
+ * Reads a day. The builder assumes that later pages bring no surprise. If they do, or if an earlier run staged a part
  * of the day, `build` builds the version from the chunks instead.
  *
  * A run without time left stages its pages and stops. The next run fetches the last staged page again and resumes after
@@ -26,9 +25,8 @@ import { Stage, type StagedPage } from '../attempt/stage.ts';
 import { recordsOf, stagedDay } from '../attempt/staged-records.ts';
 
 /**
- * I12: memory for unwritten rows, in bytes: a total shared by all days in flight, and a minimum for each day, because
- * small row groups make queries slower. Rows are written while a run waits for pages, so that less work is left at the
- * end.
+ * I12: memory for unwritten rows, in bytes: a total for all days in flight, and a minimum for each day, because small
+ * row groups make queries slower. Rows are written while a run waits for pages, so that less work is left at the end.
  */
 const PENDING_BYTES = 64 * 2 ** 20;
 const MIN_PENDING_BYTES = 4 * 2 ** 20;

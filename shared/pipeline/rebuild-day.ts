@@ -1,7 +1,6 @@
 /*
- * Rebuilds a day from the raw records of its committed reading, without any request to the service. The builder of a
- * reading is fed from chunks; then the version is committed, with the facts of the reading unchanged, and published.
- * The current settings apply as far as the raw records allow. If they do not, the day stays as it is, and the outcome
+ * Rebuilds a day from the raw records of its committed reading, without any request to the service. The facts of the
+ * reading stay unchanged. If the raw records do not allow the current settings, the day stays as it is, and the outcome
  * contains the reason.
  *
  * The claim protects the new version from the vacuum; if a run takes the claim over, that run wins (I5). If the process
@@ -38,12 +37,11 @@ export interface RebuiltDay {
    */
   outcome: 'published' | 'unchanged' | 'kept' | 'busy' | 'pending' | 'failed';
   rows: number;
-  /** A `RebuildObstacle`, or the code of an error. */
   reason?: string;
   message?: string;
 }
 
-/** Rebuilds a day that has a committed version. Failures are returned; bugs are thrown. */
+/** Failures are returned; bugs are thrown. */
 export async function rebuildDay(ctx: RebuildContext, day: string): Promise<RebuiltDay> {
   try {
     const open = await openDayAnew(ctx, day);

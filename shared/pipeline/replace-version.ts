@@ -1,10 +1,7 @@
 /*
- * Replaces the version of a day that the caller has claimed and whose new version is written. Readings, rollbacks
- * and rebuilds all use it:
- * 1. It writes what the new version changes.
- * 2. One transition of the ledger commits both (I4).
- * When each of them had code of its own, a step was forgotten: the claim that protects the version from the vacuum, the
- * change, or the check that no other run was faster (I5).
+ * Replaces the version of a day that the caller has claimed. One transition of the ledger commits the version and what
+ * it changes (I4). Readings, rollbacks and rebuilds all use it. When each had code of its own, a step was forgotten: the
+ * claim that protects the version from the vacuum, the change, or the check that no other run was faster (I5).
  */
 import type { BrandReport } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';

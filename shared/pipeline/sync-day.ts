@@ -1,8 +1,6 @@
 /*
- * Syncs one day: it claims the day, reads it (page → chunk → rows of a snapshot), commits the snapshot to the ledger
- * and publishes it in the catalog. Before the commit, SQL does not see the snapshot. After the commit nothing can be
- * lost: if this run does not publish the snapshot, the next run does. A failure before the commit is recorded with the
- * day.
+ * Syncs one day. Before the commit, SQL does not see the snapshot. After the commit nothing can be lost: if this run
+ * does not publish the snapshot, the next run does. A failure before the commit is recorded with the day.
  *
  * Another run may take the day over if this run gives no sign of life for a minute. The claim in the ledger decides at
  * the commit, and the run that has lost its claim ends the day as `busy`. The lease in the progress document only
@@ -106,9 +104,7 @@ async function leftAsItIs(ctx: RunContext, day: string, { message }: BrandReport
   return ended(ctx, day, 'busy');
 }
 
-/**
- * Renews the lease while the run works. A failed renewal stops nothing: staging checks the lease, the commit the claim.
- */
+/** Renews the lease while the run works. A failed renewal stops nothing: staging checks the lease, the commit the claim. */
 function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
   return ctx.clock.every(LEASE_RENEWAL_MS, () => {
     progress
@@ -122,10 +118,9 @@ async function pagesStaged({ progress }: Attempt): Promise<number> {
 }
 
 /**
- * Records a failure with the day. The next run resumes after the pages that were staged before the failure, so that a
- * day with one bad page costs a few requests. If the staged records themselves cause the failure, the claim is dropped,
- * and everything that is not committed is read again from the first page. Damaged chunks are dropped here, because the
- * next slice of an open day would continue the committed attempt and read them again.
+ * The next run resumes after the pages that were staged before the failure, so that a day with one bad page costs a few
+ * requests. If the staged records themselves cause the failure, everything that is not committed is read again. Damaged
+ * chunks are dropped here, because the next slice of an open day would read them again.
  */
 async function recordFailure(
   ctx: RunContext,

@@ -17,10 +17,7 @@ import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { beganAt } from './reading.ts';
 import { type Window, dayQueries, windowToRead } from './day-queries.ts';
 
-/**
- * How old the last page of a started day may be for a run to resume the day. Records that change between the pages of a
- * longer reading would be in it twice or not at all.
- */
+/** Records that change between the pages of a longer reading would be in it twice or not at all. */
 export const RESUME_WITHIN_HOURS = 6;
 
 export interface DaySituation {
@@ -30,7 +27,6 @@ export interface DaySituation {
   brandSettings: BrandSettings;
   settings: ReportSettings;
   queryFingerprint: string;
-  /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream: Slice['upstream'];
   onlyRefusedDue: boolean;
   /** Whether the day is read with `--from` and `--to`: then all of it is read, and every lookup is repeated. */
@@ -50,7 +46,6 @@ type AttemptDecision =
   | { kind: 'start' | 'append'; slices: Slice[] }
   | { kind: 'restart'; slices: Slice[]; obstacle: Obstacle };
 
-/** The attempt that a new claim continues: the previous claim's, or the committed attempt if it gets further slices. */
 export function attemptToContinue(entry: DayEntry, situation: DaySituation): string | undefined {
   const { claim, committed } = entry;
   if (!situation.upstream) return claim?.attempt ?? growingAttempt(entry, situation)?.attempt;
@@ -60,7 +55,6 @@ export function attemptToContinue(entry: DayEntry, situation: DaySituation): str
   return claim?.attempt === committed?.attempt ? undefined : claim?.attempt;
 }
 
-/** @param found what that attempt has staged so far */
 export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySituation): AttemptDecision {
   const staged = begunBy(situation.nowMs, found);
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
@@ -91,10 +85,7 @@ export function slicesAfterRestart(
   return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsConflict } : slice));
 }
 
-/**
- * The slices of an attempt that another run continues. Slices of lookups are not marked as resumed: each lookup is a
- * call of its own, so its result does not depend on the run that makes it.
- */
+/** Slices of lookups are not marked as resumed: the result of a lookup does not depend on the run that makes it. */
 export function asResumed(slices: readonly Slice[]): Slice[] {
   return slices.map((slice) =>
     slice.done || slice.upstream || slice !== slices.at(-1) ? slice : { ...slice, resumed: true },
@@ -109,7 +100,6 @@ function growingAttempt({ committed }: DayEntry, situation: DaySituation): Commi
   return isSame && !isRolledBack(committed) ? committed : undefined;
 }
 
-/** The time up to which the attempt's committed slices are complete, in milliseconds. */
 function committedUpTo({ committed }: DayEntry, attempt: string | undefined): number | undefined {
   return committed && committed.attempt === attempt ? Date.parse(committed.readTo) : undefined;
 }

@@ -40,7 +40,6 @@ export type ProblemState = {
 }[DayState];
 
 const ALL_STATES = Object.keys(DAY_STATES).filter(isDayState);
-/** In the order of urgency. */
 export const PROBLEM_STATES = ALL_STATES.filter(isProblem);
 export const COMPLETE_STATES = ALL_STATES.filter(isComplete);
 
@@ -58,19 +57,17 @@ export function statesSql(states: readonly DayState[]): string {
 
 export type CommittedState = Extract<DayState, 'open' | 'complete' | 'settled' | 'unverified'>;
 
-/** Whether a day of this state was read whole after its end, and nothing is wrong with it. */
+/** Read whole after the day's end, and nothing is wrong with it. */
 export function isComplete(state: DayState | null): boolean {
   return state !== null && DAY_STATES[state] === 'complete';
 }
 
 export interface KnownDay {
-  /** `YYYY-MM-DD` */
   day: string;
   entry: DayEntry | undefined;
   /** Missing if the settings do not have the brand or report: then no day is due or overdue. */
   policy: Policy | undefined;
   hasReturnedRecords: boolean;
-  /** For a report with an upstream: the committed version of the same day of the upstream report. */
   upstream?: UpstreamState | undefined;
 }
 

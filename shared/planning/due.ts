@@ -2,8 +2,7 @@
  * Decides from the ledger entry and the policy when a day is due, when it may be closed (I2) and which reading is its
  * last one. The refresh policy is a promise (I11): a day is re-read as often as `refresh` requires for its age, and
  * after `refresh` ends every 14 days while a record can still change. A settled day is never due, whatever the settings
- * are. Everything is pure. `plan.ts` orders the due days, `transitions.ts` decides how a reading changes a day, and
- * `day-state.ts` finds the days that have been due for too long.
+ * are. Everything is pure.
  */
 import {
   DAY_MS,
@@ -43,7 +42,6 @@ export interface Policy extends StateRules {
 export interface UpstreamState {
   digest: string;
   closed: boolean;
-  /** When it was read, ISO 8601. */
   readFrom: string;
 }
 
@@ -70,10 +68,7 @@ export function closesAtMs(day: string, policy: Policy): number {
   return endOfDay(day, policy.timeZone) + policy.lateMinutes * MINUTE_MS;
 }
 
-/**
- * When the day is next due, in milliseconds; `null` if it is settled, erased or before the start date. The result
- * depends only on the ledger entry, the policy and the time.
- */
+/** When the day is next due, in milliseconds; `null` if it is settled, erased or before the start date. */
 export function dueAtMs(
   day: string,
   entry: DayEntry | undefined,
@@ -145,7 +140,6 @@ function readDueAtMs(
   }
 }
 
-/** The day's last reading: when it began and by which queries. A disregarded reading counts as well. */
 export function lastRequested(
   { readFrom: at, queryFingerprint, upstreamDigest }: Committed,
   disregarded: DayEntry['disregarded'],
@@ -168,7 +162,6 @@ function tiersOf(policy: Policy, counts: StateCounts): readonly RefreshTier[] {
   return [...refresh, { untilAgeDays: WATCHED_UNTIL_AGE_DAYS, every }];
 }
 
-/** The age, in days, up to which the tiers require re-reads. */
 function daysOf(tiers: readonly RefreshTier[]): number {
   return tiers.at(-1)?.untilAgeDays ?? 0;
 }
@@ -203,7 +196,6 @@ function refreshAtMs(
   return readFromMs < lastMs ? lastMs : dueAfter(tiers.at(-1)?.every ?? 'run');
 }
 
-/** When the last tier ends. One last reading is due after it. */
 function lastCallMs(day: string, { timeZone }: Policy, tiers: readonly RefreshTier[]): number {
   return startOfDay(addDays(day, daysOf(tiers) + 1), timeZone);
 }

@@ -21,7 +21,6 @@ export function newestAnswers(
   answerField: string,
   ownerOf: (answered: string) => string | undefined,
 ): () => (list: RecordList) => (index: number) => boolean {
-  /** By upstream record, the number of the slice whose response stays. */
   const sliceOf = new Map<string, number>();
   let slices = 0;
   return () => {
@@ -41,10 +40,7 @@ export function newestAnswers(
 
 /** All tries of a lookup that is refused fit into four days, because raw records may be kept for seven days only. */
 export const REFUSED_LOOKUP_RETRY = { maxAttempts: 8, baseMs: HOUR_MS, capMs: DAY_MS };
-/**
- * Retries of a lookup that the service answered without a record, after its day closed. A click may have no detail, so
- * there are fewer tries than for a refusal in the same time: each wait is four times as long as the previous wait.
- */
+/** A click may have no detail, so there are fewer tries than for a refusal in the same time: each wait is four times as long. */
 export const EMPTY_LOOKUP_RETRY = { maxAttempts: 5, baseMs: HOUR_MS, capMs: MAX_LOOKUP_WAIT_MS };
 
 export interface MissingLookup {
@@ -71,10 +67,7 @@ export function refusedLookup(
   return { key, code, tries: tries + (counts ? 1 : 0) };
 }
 
-/**
- * The lookups that have brought no record after these slices, by key. Waits begin when the last page of a slice is
- * staged, because a later run may have resumed the slice.
- */
+/** By key. Waits begin when the last page of a slice is staged, because a later run may have resumed the slice. */
 export function missingAfter(slices: readonly Slice[]): Map<string, MissingLookup> {
   let missing = new Map<string, MissingLookup>();
   for (const slice of slices) {

@@ -19,10 +19,8 @@ export interface DueDay {
   order: readonly [turn: number, reason: number, waitsSinceMs: number];
 }
 
-/** A list of days that several short runs work through together: the due days, or a range of days. */
 export interface Continuation {
   id: string;
-  /** Days to read even if they are not due. */
   range?: { from: string; to: string };
 }
 
@@ -75,7 +73,6 @@ export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
   return latestMs(ledgers, ({ committed }) => committed?.readFrom);
 }
 
-/** 0 if no day has such a time. */
 function latestMs(
   ledgers: ReadonlyMap<string, Ledger>,
   timeOf: (entry: DayEntry) => string | undefined,
@@ -99,10 +96,7 @@ export function byOrder(a: DueDay, b: DueDay): number {
   return difference ?? (a.day < b.day ? 1 : -1);
 }
 
-/**
- * The days of these months that this run leaves to later runs, the newest first. Without a range, these are failed days
- * whose backoff has not ended; with a range, days that a run with a later clock has read.
- */
+/** The newest first: failed days whose backoff has not ended; with a range, days that a run with a later clock has read. */
 export function waitingDays(
   ledgers: ReadonlyMap<string, Ledger>,
   policy: Policy,

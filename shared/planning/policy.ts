@@ -28,7 +28,6 @@ export function policyOf(
   };
 }
 
-/** The policy of an enabled report; `undefined` if it is disabled or the settings do not have the brand. */
 export function enabledPolicy(
   settings: LakeSettings | undefined,
   brandName: string,

@@ -33,9 +33,7 @@ export interface KeyEvidence {
   records: number;
   /** How many records have no key, or the same key as another record of their page. */
   withoutKey: number;
-  /** The fields that have a value in some record. */
   fields: readonly string[];
-  /** Whether records with the same key differ. */
   keyIsNone: boolean;
 }
 

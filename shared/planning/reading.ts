@@ -9,7 +9,6 @@ export interface Reading {
   endedMs: number;
   /** I2: whether the day was read whole after its end and, if there is an upstream day, after that day was closed. */
   closed: boolean;
-  /** Whether several runs read the pages. */
   resumed: boolean;
   recordPages: number;
   recorded: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;
@@ -46,10 +45,7 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[],
   };
 }
 
-/**
- * When the reading that ends with this slice began. Lookups for a closed upstream day may continue in further slices,
- * and all of them belong to one reading.
- */
+/** Lookups for a closed upstream day may continue in further slices, and all of them belong to one reading. */
 export function beganAt({ upstream, passStartedAt, startedAt }: Slice): string {
   return (upstream?.closed && passStartedAt) || startedAt;
 }

@@ -1,11 +1,7 @@
 /*
- * Decides from which raw records a day can be rebuilt without a request to the service. It is pure, so that a table can
- * test every case.
- *
- * The progress document has the queries of the reading, which are compared with the queries of the current settings. If
- * they are the same, the day can be rebuilt even if other settings have changed, such as types or the key. If they
- * differ, only the service has the day's records. So it is after a change of the time zone, because the day then begins
- * and ends at other times.
+ * Decides from which raw records a day can be rebuilt without a request to the service. It is pure. Types or the key may
+ * have changed. But if the queries of the reading differ from those of the current settings, only the service has the
+ * day's records. So it is after a change of the time zone, because the day then begins and ends at other times.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Committed } from '../lake/documents/ledger.ts';
@@ -40,7 +36,6 @@ export type ReplayObstacle =
 export interface Replay {
   /** The oldest first. */
   slices: Slice[];
-  /** Whether the key may have changed since the records were staged. */
   isKeyNew: boolean;
 }
 

@@ -81,7 +81,6 @@ function mayBeFilled(values: Committed['values'], field: string): boolean {
   return !filled || Object.keys(filled).length >= MAX_FILLED || Object.hasOwn(filled, snakeCase(column));
 }
 
-/** The state of the interface for a word; other words stay. The word 4 may be written 4.000000000. */
 function stateOf(word: string, words: Readonly<Record<string, string>>): string {
   const whole = (text: string) => comparedState(text).replace(/^(\d+)\.0{9}$/, '$1');
   const [, to] = Object.entries(words).find(([each]) => whole(each) === whole(word)) ?? [];

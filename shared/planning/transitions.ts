@@ -68,7 +68,6 @@ const BELIEVED: Outcomes = [
 ];
 const ALONE: Outcomes = only(['alone'], BELIEVED);
 const ACCEPTED: Outcomes = only(['accepted'], BELIEVED);
-/** The version stays, and the policy goes on. */
 const KEPT: Outcomes = [
   { when: ['last'], to: 'settled', keeps: true, givenUp: true },
   { to: 'closed', keeps: true },
@@ -141,7 +140,6 @@ function only(facts: readonly Fact[], outcomes: Outcomes): Outcomes {
   return outcomes.map(({ when = [], ...outcome }) => ({ ...outcome, when: [...facts, ...when] }));
 }
 
-/** The outcome of an event for a day in this state. */
 export function outcomeOf(state: State, event: DayEvent, facts: Facts): Outcome {
   const outcome = TRANSITIONS[state][event].find(({ when = [] }) => when.every((fact) => facts[fact]));
   if (!outcome) throw new Error(`${state} × ${event} has no outcome for all other cases`);
@@ -202,7 +200,6 @@ export function afterReading(
   return nextOf(outcome, outcome.believed ? 0 : inRow);
 }
 
-/** How a rollback or a rebuild, which replaces the version without a reading, changes the day. */
 export function afterCommand(before: VersionBefore, event: 'rolled_back' | 'rebuilt'): Next | undefined {
   // After a rollback the next reading is compared with the older version: a difference is expected, no contradiction.
   const contradictions = event === 'rolled_back' ? 0 : (before.contradictions ?? 0);

@@ -60,7 +60,6 @@ export const WELL_KNOWN: Readonly<Record<Role, readonly string[]>> = {
 /** Columns with such names may be the currency, but only a setting decides so. */
 export const LIKE_CURRENCY = /curr|ccy|devise|valuta|moned|waehr|(^|_)(cur|iso|unit)(_|$)/;
 
-/** The names that can have a role without a setting, in order of preference. */
 export function wellKnown(role: Role, names: readonly string[]): string[] {
   return WELL_KNOWN[role].flatMap((known) => names.find((name) => comparedName(name) === known) ?? []);
 }
@@ -77,11 +76,9 @@ export function words(...texts: readonly string[]): readonly string[] {
 /** The place of a role's values: a column, or a path in the JSON that a column contains. */
 export interface RoleColumn {
   column: Column;
-  /** Empty: the column's own values. */
   path: readonly string[];
 }
 
-/** The first column of a field; see `columnsOfField`. */
 export function columnOfField(columns: readonly Column[], field: string): RoleColumn | undefined {
   return columnsOfField(columns, field)[0];
 }
@@ -153,7 +150,6 @@ export function isCurrencyOpen(columns: readonly Column[], fields: RoleFields): 
   return fields.currency !== undefined || columns.some(({ name }) => LIKE_CURRENCY.test(name));
 }
 
-/** The text, or the digits, at a path of a JSON text; `undefined` if there is neither. */
 export function textAt(text: string, path: readonly string[]): string | undefined {
   return textOf(jsonAt(text, path));
 }

@@ -130,10 +130,7 @@ async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
   }
 }
 
-/**
- * Whether there is time for the daily work. After two days it is done in any case, or runs whose time is always up
- * would never do it.
- */
+/** After two days there is time in any case, or runs whose time is always up would never do the daily work. */
 function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): boolean {
   const isOverdue = doneAt !== undefined && clock.earlierMs() - Date.parse(doneAt) >= 2 * DAY_MS;
   return !time.isUp() || isOverdue;

@@ -1,8 +1,7 @@
 /*
- * Prepares a report for its first day. The report state shows in which months a day may be due; the ledgers of these
- * months show which days are due. If there is no such month, the run reads nothing but the state. Days that are
- * committed but not published are published first. A month whose ledger is damaged or lost is left out, because reading its
- * days would overwrite its contents; the other months go on.
+ * Prepares a report for its first day. If the report state shows no month in which a day may be due, the run reads
+ * nothing but the state. A month whose ledger is damaged or lost is left out, because reading its days would overwrite
+ * its contents; the other months go on.
  */
 import { monthOf, monthsFrom } from '../days.ts';
 import { type BrandReportsError, configError } from '../errors.ts';
@@ -23,13 +22,10 @@ export interface ReportPlan {
   continuation: Continuation;
   /** In the order in which they are read. */
   due: DueDay[];
-  /** Days that failed before and are not tried yet, because their backoff has not ended. */
   waiting: string[];
   /** The months examined, `YYYY-MM`, and what the report state contained of them before. */
   seen: SeenMonths;
-  /** Whether the run examined all months, which a run does once a day. */
   examinedAll: boolean;
-  /** When the last reading began, in milliseconds; 0 if no day was read. */
   lastReadMs: number;
   /** `sizeOfSchema`; missing if there was nothing to read or to publish. */
   size: number | undefined;
@@ -115,7 +111,6 @@ export function assertBegun(ctx: PlanContext, { from }: Range): void {
   throw configError('range_ahead', message);
 }
 
-/** Adds the known columns to the tables. @returns `sizeOfSchema` */
 async function prepareTable(ctx: RunContext): Promise<number> {
   await announceColumnsBeside(ctx);
   for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
@@ -154,7 +149,6 @@ async function monthsToExamine(
   return { months: months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream)), isDaily };
 }
 
-/** The ledgers by month, and the error of the first damaged ledger. */
 async function refreshed({ log }: PlanContext, months: readonly string[], ledgerOf: RunContext['ledger']) {
   const damagedMonths: string[] = [];
   let error: BrandReportsError | undefined;

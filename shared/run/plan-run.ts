@@ -1,7 +1,6 @@
 /*
- * Plans a run without starting it: shows the days that a run would read now, the reasons, and how many requests they
- * may take. It uses the planner of a run but sends no request and writes nothing. So the time is this machine's, and
- * changes in the service are not known yet.
+ * Plans a run without starting it. It uses the planner of a run but sends no request and writes nothing. So the time is
+ * this machine's, and changes in the service are not known yet.
  */
 import { type BuildContext, createBrandReport } from '../context/context.ts';
 import { monthOf } from '../days.ts';
@@ -13,7 +12,6 @@ import { resumeOrStart } from './continuation.ts';
 import { type DueDays, assertBegun, findDueDays } from './plan-report.ts';
 import { type RunOptions, rangeOf, selectBrands, selectReports, settingsOf } from './run.ts';
 
-/** The document of `sync --plan --json`. */
 export interface RunPlan {
   reports: PlannedReport[];
   /** An estimate: as many as the last readings took. */
@@ -25,14 +23,11 @@ export interface RunPlan {
 export interface PlannedReport {
   brand: string;
   report: string;
-  /** In the order in which they are read. */
   days: { dt: string; reason: DueDay['reason']; requests: number }[];
-  /** Days that failed before and whose backoff has not ended. */
   waiting: string[];
   /** Days of lookups that become due if the run finds different records of their upstream day. */
   mayFollow: string[];
   requests: number;
-  /** Why the report cannot be planned, e.g. a damaged document. */
   error?: ErrorSummary;
 }
 

@@ -48,16 +48,13 @@ interface Instant {
 export function createRateShare(options: RateShareOptions): RateShare {
   const { document, runId, limit, wants, clock, runs, log } = options;
   let granted = 0;
-  /** When the last renewal began. */
   let renewed: Instant | undefined;
   let sightings: Sightings = new Map();
   let renewals = 0;
   let usedAtMs = 0;
-  /** Whether the document may have an entry of this run. */
   let mayBeListed = false;
   let stopRenewing: (() => void) | undefined;
   let turn: Promise<unknown> = Promise.resolve();
-  /** Since when every renewal has failed. */
   let failingSinceMs: number | undefined;
 
   const now = (): Instant => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });

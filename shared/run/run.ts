@@ -63,7 +63,7 @@ export interface RunScope {
   /** Days to read again, `YYYY-MM-DD`, both included, regardless of the policy. */
   from?: string;
   to?: string;
-  /** Whether a reading with fewer records replaces records that can no longer change; needs `from` or `to`. */
+  /** Needs `from` or `to`. */
   acceptFewer?: boolean | undefined;
   /** The most that this run may use of the brand's rate. */
   requestsPerSecond?: number;
@@ -187,7 +187,6 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   }
 }
 
-/** This run's part of the brand's rate: all of it while no other run needs it. */
 function rateShareOf(
   { clock, lake, log, scope, settings }: RunOptions,
   run: Run,

@@ -35,7 +35,6 @@ export interface ReportToSync {
   ctx: RunContext;
   /** Days to read again, regardless of the policy; `undefined` for the days that are due. */
   range: () => Range | undefined;
-  /** The requests of the report in this run so far. */
   traffic: () => Traffic;
 }
 
@@ -45,26 +44,19 @@ export interface SyncedReport {
 }
 
 interface ReportSync extends ReportToSync {
-  /** The report of this run that supplies the records to look up. */
   upstream: ReportSync | undefined;
-  /** The reports of this run that look up records of this report. */
   lookups: ReportSync[];
-  /** Missing until the report is planned. */
   plan?: ReportPlan;
   /** The days that no worker has taken, in the order in which they are read. */
   left: Map<string, DueDay>;
   inFlight: Set<string>;
   taken: number;
-  /** By day, in the order in which they were planned. */
   days: Map<string, DayOutcome>;
   breaker: ReturnType<typeof createCircuitBreaker>;
-  /** The first failure of a day, or a bug. */
   failedDay?: BrandReportsError;
-  /** What stopped the report: its plan failed, a bug, or a claim that could not be released. */
   brokeOff?: { thrown: unknown };
 }
 
-/** Syncs reports of one brand. @returns how each ended, in their order */
 export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
   const syncs = reports.map(beginSync);
   for (const sync of syncs) {
@@ -163,10 +155,7 @@ interface NextDay {
   due: DueDay;
 }
 
-/**
- * The first day of the report that may be read now. A lookup waits for its upstream day, because it would otherwise
- * look up records that are about to change.
- */
+/** A lookup waits for its upstream day, because it would otherwise look up records that are about to change. */
 function firstDayOf(sync: ReportSync): NextDay[] {
   const { plan, upstream, left } = sync;
   const isAwaited = (day: string) => upstream && (upstream.inFlight.has(day) || mayRead(upstream, day));
@@ -180,9 +169,8 @@ function mayRead({ left, brokeOff, breaker }: ReportSync, day: string): boolean 
 }
 
 /**
- * Takes the next day to read: the first by `order`. On a tie, it prefers the report with the fewest days in flight,
- * then the report with the fewest days taken, then the report that was read longest ago. So runs with time for one day
- * read another report each time.
+ * The first by `order`. On a tie, the report with the fewest days in flight, then with the fewest days taken, then the
+ * one read longest ago. So runs with time for one day read another report each time.
  */
 function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
   const paged = syncs.filter(({ ctx }) => !ctx.upstream);

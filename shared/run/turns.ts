@@ -4,8 +4,7 @@ import { mapConcurrent } from '../concurrency.ts';
 export const BRANDS_AT_ONCE = 64;
 
 /**
- * The order in which a run begins its brands. A run with little time does not come to all of them. So the brands whose
- * last run ended longest ago begin: the next run then comes to the brands that this run did not come to.
+ * The brands whose last run ended longest ago begin, because a run with little time does not come to all of them.
  * @param lastRunAt when the last run of a brand ended; called only if not all brands begin at once
  */
 export async function brandsInTurn(

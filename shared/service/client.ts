@@ -1,13 +1,8 @@
 /**
- * The client calls the brand's service during one run. A call takes these steps:
- * - pass the breaker, which stops a wrong secret
- * - take a slot of the rate limit, in order
- * - sign with a fresh date, send, and classify the response
- * - return the response, sign again, wait and retry, or fail
- *
- * All calls of a run share one breaker, rate limiter, clock, set of credentials and retry budget. Otherwise an outage
- * would be multiplied by the number of days in flight. I10: every attempt has its own date header, and each possible
- * cause of a refusal (clock, credentials) is tried once per run. I9: text from outside is quoted only after redaction.
+ * The client calls the brand's service during one run. All calls share one breaker, rate limiter, clock, set of
+ * credentials and retry budget. Otherwise an outage would be multiplied by the number of days in flight. I10: every
+ * attempt has its own date header, and each possible cause of a refusal (clock, credentials) is tried once per run. I9:
+ * text from outside is quoted only after redaction.
  */
 import { fullJitterMs } from '../backoff.ts';
 import { DAY_MS } from '../days.ts';
@@ -53,7 +48,6 @@ export interface ServiceClientOptions {
   limiter: RateLimiter;
   retry?: Partial<RetryPolicy>;
   wallMs: () => number;
-  /** In [0, 1). */
   random: () => number;
   sleep: Sleep;
   log?: BrandLog;
@@ -241,7 +235,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   return inOrder(NO_TURN);
 }
 
-/** Classifies the response. If that throws, only this call fails, whatever the response contains. */
+/** If classifying throws, only this call fails, whatever the response contains. */
 function classified(result: HttpResult, context: ResponseContext): ResponseClass {
   try {
     return classifyResponse(result, context);

@@ -23,7 +23,6 @@ import type { HttpResponse, HttpResult, ReportService, ServiceResponse } from '.
 import { type RecordList, recordListOf, recordsOfList } from '../records/record-list.ts';
 import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
 
-/** The advice that `check` leaves out of its own messages. */
 export const BY_CHECK = ': "brand-reports check" tests them';
 
 /** `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither helps. */

@@ -1,9 +1,8 @@
 /**
  * Limits the rate of requests to one brand's service. Without it, several days in flight would send bursts that the
- * setting `requestsPerSecond` forbids. Requests queue (`request-queue.ts`) for slots that are one interval apart; the
- * request to send is chosen when its slot arrives. A throttled response halves the rate, each success raises it by 2 %
- * of the highest rate, and `Retry-After` pauses all requests. A request that gets no slot within the time of the run
- * fails.
+ * setting `requestsPerSecond` forbids. The request to send is chosen when its slot arrives. A throttled response halves
+ * the rate, each success raises it by 2 % of the highest rate, and `Retry-After` pauses all requests. A request that
+ * gets no slot within the time of the run fails.
  */
 import { MINUTE_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
@@ -11,7 +10,6 @@ import type { RateSource, Turn } from '../ports.ts';
 import { createRequestQueue, waitInQueue } from './request-queue.ts';
 import { type Sleep, sleepUnlessAborted } from './retry.ts';
 
-/** Decides when requests to one brand's service may start; shared by all reports of a run. */
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 const DECREASE_FACTOR = 0.5;
@@ -55,7 +53,6 @@ export function createRateLimiter(options: {
   /** When the last request was due to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
-  /** Since when a request has been waiting without any request being sent. */
   let waitingSinceMs: number | undefined;
   let slowedAtMs = Number.NEGATIVE_INFINITY;
   let isServing = false;

@@ -1,12 +1,8 @@
 /**
- * The queue orders waiting requests:
- * - Urgent requests come first, the lowest rank before the others, so that a long backfill cannot delay the newest
- *   days.
- * - Among other requests, the report that was served least recently is next, so that reports take turns.
- * - Within a report the lowest rank is next, so that the first days of a plan finish first.
- * - On a tie the request that arrived first is served first.
- *
- * The queue is pure: it neither waits nor uses a clock.
+ * The queue orders waiting requests. It neither waits nor uses a clock. Urgent requests come first, by rank, so that a
+ * long backfill cannot delay the newest days. Among the others, the report that was served least recently is next, so
+ * that reports take turns. Within a report the lowest rank is next, so that the first days of a plan finish first. On a
+ * tie, the request that arrived first is next.
  */
 import type { Turn } from '../ports.ts';
 import { stopped, throwIfStopped } from './retry.ts';
@@ -24,7 +20,6 @@ interface Entry<T> {
 }
 
 export function createRequestQueue<T = Waiting>() {
-  /** In the order in which they arrived. */
   const entries = new Set<Entry<T>>();
   /** The reports of requests that were not urgent; the report that was served last is at the end. */
   const served = new Set<string>();
@@ -62,10 +57,7 @@ export function createRequestQueue<T = Waiting>() {
   };
 }
 
-/**
- * Waits in the queue until the item is started. If the item fails before that, it leaves the queue.
- * @throws BrandReportsError `transient` `stopped` if the signal aborts; the reason with which the item fails
- */
+/** @throws BrandReportsError `transient` `stopped` if the signal aborts; the reason with which the item fails */
 export async function waitInQueue(
   queue: ReturnType<typeof createRequestQueue>,
   turn: Turn,

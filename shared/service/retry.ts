@@ -91,7 +91,7 @@ function seconds(ms: number): string {
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Sleeps until the time is over or the run is stopped. @throws BrandReportsError `transient` `stopped` */
+/** @throws BrandReportsError `transient` `stopped` */
 export async function pause(ms: number, sleep: Sleep, signal: AbortSignal | undefined): Promise<void> {
   throwIfStopped(signal);
   await sleepUnlessAborted(ms, sleep, signal);

@@ -22,7 +22,6 @@ export function createServiceClock(wallMs: () => number) {
     get skewMs(): number | undefined {
       return skewMs;
     },
-    /** The skew that the last response showed, even if no other response agrees. */
     get lastSkewMs(): number {
       return doubtedMs ?? skewMs ?? 0;
     },

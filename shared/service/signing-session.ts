@@ -1,8 +1,7 @@
 /**
- * I10: signs the requests of one run and handles refusals. A non-zero `code` does not tell whether the clock, the
- * credentials or the fields are wrong, so each cause is tried:
- * - If the last response showed another time, the request is signed again with it, once.
- * - Otherwise the credentials are read again, once per run, and the request is signed again only if they changed.
+ * I10: signs the requests of one run. A non-zero `code` does not tell whether the clock, the credentials or the fields
+ * are wrong, so a refused request is signed again, once, with another time that the last response showed. Otherwise the
+ * credentials are read again, once per run, and the request is signed again only if they changed.
  */
 import { BrandReportsError } from '../errors.ts';
 import type { BrandLog } from '../log-events.ts';
@@ -13,7 +12,6 @@ import { quoted, redactor } from './redact.ts';
 
 export interface Signing {
   credentials: Credentials;
-  /** Service time minus local time, ms. */
   skewMs: number;
   /** Whether the request was refused before and is signed again with another time. */
   isCorrected: boolean;

@@ -1,8 +1,7 @@
 // I8: proves the end of a full read. Without these checks, a service that returns the same page forever, or sends the
 // reader back to an earlier page, would keep a run busy without end. A service that repeats its last page instead of
 // returning an empty page would have records counted twice. Each paging style has one function that takes the pages as
-// they are read and returns the pages that are certain. It throws if the read makes no progress. The fields that select
-// a page, and the terminal sign, are in `page.ts`.
+// they are read and returns the pages that are certain.
 
 import { stringifyJson } from '../../json.ts';
 import { MetRecords, keyHashes } from '../../records/met-records.ts';

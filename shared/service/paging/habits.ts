@@ -24,7 +24,6 @@ export function joinedHabits(known: PagingHabits, shown: PagingHabits): PagingHa
 }
 
 export class ShownHabits {
-  /** The habits of this read alone. */
   own: PagingHabits = { longest: 0 };
   readonly #known: PagingHabits;
   #before: number | undefined;

@@ -55,9 +55,7 @@ export interface Page {
 export interface Resume {
   /** `next` of the last page that was kept; `null` if no page was kept. */
   cursor: Json;
-  /** `seen` of every page that was kept. */
   seen: readonly string[];
-  /** The last page that was kept. */
   last?: { cursor: Json; hash: string };
 }
 

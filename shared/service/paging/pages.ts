@@ -1,7 +1,6 @@
 // Reads the pages of a day in order, whatever the paging style. Without its checks, a read would end at an error body
-// that looks like an empty page, or never end if the service sends it in a cycle. How a page is requested, and where
-// the next cursor is, is in `page.ts`. The checks in `end-of-pass.ts` accept a page only if the read makes progress and
-// its end is proven (I8). This module repeats a request if one response does not prove enough.
+// that looks like an empty page, or never end if the service sends it in a cycle. `end-of-pass.ts` accepts a page only
+// if the read makes progress and its end is proven (I8).
 
 import type { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
