@@ -14,10 +14,7 @@ interface ReadReport {
   error?: ReportOutcome['error'];
 }
 
-/**
- * The result of the function `sync`: where each brand stands. It does not list days, because Lambda limits a result to 6
- * MB, and a new brand has years of days.
- */
+/** Where each brand stands. Days are left out: Lambda limits a result to 6 MB, and a new brand has years of days. */
 export interface SyncResult {
   status: Status;
   /**

@@ -107,10 +107,7 @@ export class Catalog extends Construct {
     allow(grantee, ['glue:GetDatabases'], [this.arn('database/*')]);
   }
 
-  /**
-   * Grants in Lake Formation, because IAM alone is not enough there. Whoever deploys must be a data lake administrator
-   * (docs/how-to/lake-formation.md).
-   */
+  /** IAM alone is not enough there. Whoever deploys must be a data lake administrator (docs/how-to/lake-formation.md). */
   private grantInLakeFormation({ role }: WithRole): void {
     if (this.#props.settings.deployment.tablePermissions === 'iam') return;
     const catalogId = Stack.of(this).account;

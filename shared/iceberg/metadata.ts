@@ -88,10 +88,7 @@ export function withSnapshot(table: IcebergTable, current: TableSchema, next: Sn
   return { ...table, schemas, snapshots: [...table.snapshots, next] };
 }
 
-/**
- * The table without the snapshots that no reader as of `fromMs` or later finds, and without schemas that only they use.
- * @returns the same object if no snapshot is removed
- */
+/** Drops snapshots that no reader as of `fromMs` or later finds, and their schemas. @returns the same object if there are none */
 export function withoutSnapshots(table: IcebergTable, fromMs: number): IcebergTable {
   const { snapshots } = table;
   const first = snapshots.findIndex((_one, index) => {

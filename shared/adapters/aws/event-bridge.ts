@@ -95,10 +95,7 @@ function sizeOf({
 /** The escape of half a surrogate pair: a service may send it, and other JSON parsers refuse it. */
 const LONE_SURROGATE = /\\ud[89a-f][\da-f]{2}(?<=(?<!\\)(?:\\\\)*\\.{5})/g;
 
-/**
- * Leaves out the largest fields if the event is too large: otherwise the event, and all events after it, would fail
- * forever.
- */
+/** Leaves out the largest fields: otherwise an event that is too large, and all events after it, would fail forever. */
 function detailText(detail: LakeEvent['detail'], maxBytes: number, omitted: string[] = []): string {
   const whole = { ...detail, ...(omitted.length > 0 && { omitted }) };
   const text = stringifyJson(whole).replaceAll(LONE_SURROGATE, '\\ufffd');
