@@ -10,10 +10,7 @@ import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { consoleControls } from './console-controls.ts';
 import { createFunctionContext, environment, timeLimits } from './function-context.ts';
 
-/**
- * Publishes the metric `Problems` as a line in CloudWatch's embedded metric format, which Lambda's logs turn into the
- * metric. It writes to standard output, because `console` would wrap the line.
- */
+/** Lambda's logs turn the line into the metric `Problems`. It goes to standard output, because `console` would wrap it. */
 export function countProblems(namespace: string, problems: number): void {
   const document = {
     _aws: {

@@ -26,10 +26,7 @@ export interface CatalogProps {
   database?: string | undefined;
 }
 
-/**
- * Creates the Glue database and a second one for the Iceberg tables, whose columns have other types. The functions
- * create the tables, views and partitions, because records decide the columns.
- */
+/** The column types of Iceberg differ, hence a second database. Records decide the columns, so the functions create tables. */
 export class Catalog extends Construct {
   readonly databaseName: string;
   private readonly icebergName: string | undefined;

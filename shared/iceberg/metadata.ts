@@ -1,7 +1,4 @@
-/*
- * Reads and writes the metadata of an Iceberg table (version 2): its columns, and a snapshot for each commit that is kept. It
- * leaves out everything that readers do not need and that would grow with each commit.
- */
+/* The metadata leaves out everything that readers of Iceberg (version 2) do not need and that would grow with each commit. */
 import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { DAY_PARTITION_KEYS, typeSpec } from '../column-types.ts';

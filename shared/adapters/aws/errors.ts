@@ -44,10 +44,7 @@ const TRANSIENT_ERROR = new RegExp(
 );
 const TRANSIENT_STATUSES: readonly number[] = [408, 409];
 
-/**
- * A failure of an AWS call. I9: it carries neither the SDK's error nor its request, which may hold signed headers.
- * @param doing what was attempted, e.g. `Reading s3://bucket/key`
- */
+/** I9: it carries neither the SDK's error nor its request, which may hold signed headers. @param doing `Reading s3://bucket/key` */
 export function awsError(error: unknown, doing: string, nextStep: string): BrandReportsError {
   if (error instanceof BrandReportsError) return error;
   const failure = awsFailure(error);

@@ -20,11 +20,7 @@ const EVENT_RETRY = { maxAttempts: 6, baseMs: 100, capMs: 5_000 };
 /** Loads the client with the first event, because most runs have no event. */
 const loadSdk = () => import('@aws-sdk/client-eventbridge');
 
-/**
- * The bus as a receiver of events. Its region is taken from its ARN.
- * @param lakeUrl becomes the `resources` of each event, by which consumers distinguish deployments
- * @param account of this program
- */
+/** @param lakeUrl the `resources` of each event, by which consumers distinguish deployments @param account of this program */
 export function eventBus(busArn: string, lakeUrl: string, account: string): EventSink {
   const [, partition = '', , region = '', owner = ''] = busArn.split(':');
   const Resources = [lakeUrl.replace('s3://', `arn:${partition}:s3:::`)];
