@@ -26,7 +26,7 @@ export interface CatalogProps {
   database?: string | undefined;
 }
 
-/** The column types of Iceberg differ, hence a second database. Records decide the columns, so the functions create tables. */
+/** The column types of Iceberg differ, hence a second database. Records decide the columns, so functions create the tables. */
 export class Catalog extends Construct {
   readonly databaseName: string;
   private readonly icebergName: string | undefined;

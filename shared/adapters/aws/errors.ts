@@ -44,7 +44,7 @@ const TRANSIENT_ERROR = new RegExp(
 );
 const TRANSIENT_STATUSES: readonly number[] = [408, 409];
 
-/** I9: it carries neither the SDK's error nor its request, which may hold signed headers. @param doing `Reading s3://bucket/key` */
+/** I9: without the error and request of the SDK, which may hold signed headers. @param doing e.g. `Reading s3://bucket/key` */
 export function awsError(error: unknown, doing: string, nextStep: string): BrandReportsError {
   if (error instanceof BrandReportsError) return error;
   const failure = awsFailure(error);
