@@ -2,7 +2,6 @@ import { consoleUrl, testPage } from '../shared/adapters/aws/console-url.ts';
 import { html } from '../shared/status/html.ts';
 import type { Controls } from '../shared/status/remedies.ts';
 
-/** How a reader of the status page and of the mail starts something: the page of `sync`, and the event to paste there. */
 export function consoleControls(
   region: string,
   stack: string,

@@ -15,11 +15,7 @@ import { reports } from '../shared/reports/index.ts';
 import { SETTINGS_FILE, settingsOfText } from '../shared/settings/settings-file.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 
-/**
- * Creates what both functions need, from their environment variables and the settings beside their code. Handlers call
- * it at import, so that warm starts reuse its clients.
- * @throws BrandReportsError `config` if a variable is missing
- */
+/** Handlers call it at import, so that warm starts reuse its clients. @throws BrandReportsError `config` without a variable */
 export function createFunctionContext() {
   tuneHeap();
   const [url, owner] = [environment('LAKE_URL'), environment('LAKE_OWNER')];

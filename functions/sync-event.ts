@@ -6,11 +6,7 @@ import { bool, object, oneOf, parseInput, text } from '../shared/validation/inpu
 
 type Enabled = Readonly<Record<string, readonly string[]>>;
 
-/**
- * Parses the event of the schedule, the state machine or a person: `{}` means the due days of all brands.
- * @returns the event, with the names of reports instead of names of tables
- * @throws BrandReportsError `config` with a line for every problem
- */
+/** `{}` means the due days of all brands; names of tables become names of reports. @throws BrandReportsError `config` */
 export function parseSyncEvent(event: unknown, { brands }: Settings, reports: ReportRegistry) {
   const enabled: Enabled = Object.fromEntries(
     Object.entries(brands).map(([brand, own]) => [

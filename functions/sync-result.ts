@@ -14,16 +14,10 @@ interface ReadReport {
   error?: ReportOutcome['error'];
 }
 
-/**
- * The result of the function `sync`: where each brand stands. It does not list days, because Lambda limits a result to 6
- * MB, and a new brand has years of days.
- */
+/** Where each brand stands. Days are left out: Lambda limits a result to 6 MB, and a new brand has years of days. */
 export interface SyncResult {
   status: Status;
-  /**
-   * What follows, for whoever repeats the run: `nothing`; `again` at once, because days are left; `later`, because
-   * nothing could be read now; or a `person` has to correct the settings or the credentials.
-   */
+  /** `again` at once: days are left; `later`: nothing could be read now; a `person` has to correct settings or credentials. */
   next: 'nothing' | 'again' | 'later' | 'person';
   /** Whether a day was read to its end. */
   progress: boolean;

@@ -8,12 +8,7 @@ import { syncResult } from './sync-result.ts';
 const common = createFunctionContext();
 const context = { ...common, ...serviceAccess(common.settings) };
 
-/**
- * Reads the due days, or the days of a range; or runs the connection test; or rebuilds days from their raw records. What
- * the time does not allow is left to the next start.
- * @returns where each brand stands, or the document of `check --json` or `rebuild --json`, whatever the outcome
- * @throws BrandReportsError on an event that is not valid
- */
+/** What the time does not allow is left to the next start. @throws BrandReportsError on an event that is not valid */
 export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
   const parsed = parseSyncEvent(event, context.settings, context.reports);
   const limits = timeLimits(lambda.getRemainingTimeInMillis());

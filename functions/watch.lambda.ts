@@ -10,11 +10,7 @@ import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { consoleControls } from './console-controls.ts';
 import { createFunctionContext, environment, timeLimits } from './function-context.ts';
 
-/**
- * Publishes the metric `Problems` as a line in CloudWatch's embedded metric format, which Lambda's logs turn into the
- * metric. It writes to standard output, because `console` would wrap the line.
- * @param namespace the stack's name
- */
+/** Lambda's logs turn the line into the metric `Problems`. It goes to standard output, because `console` would wrap it. */
 export function countProblems(namespace: string, problems: number): void {
   const document = {
     _aws: {
@@ -33,7 +29,6 @@ const eventSchema = object({ rebuildCatalog: z.optional(z.literal(true, { error:
 
 /**
  * Does one watcher run, then brings the catalog up to date as far as time allows: the next run continues.
- * @returns what the watcher run found, and where the catalog stands
  * @throws BrandReportsError on an event that is not valid, and if the watcher run or a table or view fails: then the
  * event goes to the queue. If the watcher run fails, the metric is missing too, which raises its alarm
  */

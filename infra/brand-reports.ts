@@ -31,19 +31,13 @@ import { assertViewsFit } from './view-sizes.ts';
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
   /** The contents of a settings file, as an object; docs/reference/settings.md describes it. */
   readonly settings: unknown;
-  /**
-   * The start of all names in AWS: a letter, then letters, digits and "-", at most 38.
-   * @default - the name of the stack
-   */
+  /** The start of all names in AWS: a letter, then letters, digits and "-", at most 38. @default - the name of the stack */
   readonly name?: string;
   /** An existing bucket for this lake alone. @default - a new one */
   readonly bucket?: IBucket;
   /** The name of an existing Glue database. @default - a new one */
   readonly database?: string;
-  /**
-   * The topic of alarms and of the watcher's messages, instead of the setting `alarmEmail`.
-   * @default - a new one
-   */
+  /** The topic of alarms and of the watcher's messages, instead of the setting `alarmEmail`. @default - a new one */
   readonly topic?: ITopic;
   /**
    * The removal policy of a new lake, instead of the setting `keepLake`: `DESTROY` deletes the reports with the stack.

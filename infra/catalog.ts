@@ -26,10 +26,7 @@ export interface CatalogProps {
   database?: string | undefined;
 }
 
-/**
- * Creates the Glue database and a second one for the Iceberg tables, whose columns have other types. The functions
- * create the tables, views and partitions, because records decide the columns.
- */
+/** The column types of Iceberg differ, hence a second database. Records decide the columns, so functions create the tables. */
 export class Catalog extends Construct {
   readonly databaseName: string;
   private readonly icebergName: string | undefined;
@@ -107,10 +104,7 @@ export class Catalog extends Construct {
     allow(grantee, ['glue:GetDatabases'], [this.arn('database/*')]);
   }
 
-  /**
-   * Grants in Lake Formation, because IAM alone is not enough there. Whoever deploys must be a data lake administrator
-   * (docs/how-to/lake-formation.md).
-   */
+  /** IAM alone is not enough there. Whoever deploys must be a data lake administrator (docs/how-to/lake-formation.md). */
   private grantInLakeFormation({ role }: WithRole): void {
     if (this.#props.settings.deployment.tablePermissions === 'iam') return;
     const catalogId = Stack.of(this).account;

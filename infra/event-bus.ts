@@ -27,7 +27,6 @@ export class EventBus {
       : ExistingBus.fromEventBusName(scope, id, this.#bus.replace(/^arn:.*:event-bus\//, ''));
   }
 
-  /** Lets a function send events of this program, and check that a bus with its own name exists. */
   grantSend(grantee: Grantee): void {
     const { EVENT_BUS_ARN: arn } = this.environment;
     allow(grantee, ['events:PutEvents'], [arn], { StringEquals: { 'events:source': EVENT_SOURCE } });

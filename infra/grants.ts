@@ -36,18 +36,12 @@ const READ = ['kms:Decrypt'];
 /** With read access: S3 joins the parts of an upload, and queues and topics use one data key for several messages. */
 const WRITE = [...READ, 'kms:GenerateDataKey'];
 
-/**
- * The key that a setting names. The stack cannot change its policy: docs/how-to/customer-keys.md lists what it must
- * allow.
- */
+/** The stack cannot change the policy of the key: docs/how-to/customer-keys.md lists what it must allow. */
 export function customerKey(scope: Construct, keyArn: string | undefined, id = 'Key'): IKey | undefined {
   return keyArn === undefined ? undefined : Key.fromKeyArn(scope, id, keyArn);
 }
 
-/**
- * Lets a principal use a customer-managed key of KMS, through one service alone.
- * @param keyArn if missing, nothing is granted
- */
+/** Lets a principal use a customer-managed key of KMS, through one service alone. Without `keyArn` nothing is granted. */
 export function grantKey(
   grantee: Grantee,
   keyArn: string | undefined,
@@ -75,13 +69,9 @@ export function rolePolicy(scope: Construct, { roleNames = [], ...props }: RoleP
   });
 }
 
-/** The VPC of the functions, if they run in one, as CDK expects it. */
 export type Network = Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'>;
 
-/**
- * Lets Lambda manage a function's network interfaces with the function's role, but not the code, which has the same
- * role.
- */
+/** Lets Lambda manage a function's network interfaces with the function's role, but not the code, which has the same role. */
 export function grantNetwork(
   grantee: Role,
   { subnetIds }: SelectedSubnets,

@@ -163,10 +163,7 @@ export class Lake extends Construct {
     this.grantBucket(grantee, ['s3:ListBucket'], { StringLike: { 's3:prefix': prefixes } });
   }
 
-  /**
-   * Grants actions that AWS allows only on whole buckets. Without a condition on the prefix, because S3 would otherwise
-   * answer 403 instead of 404 for a missing key.
-   */
+  /** For actions on whole buckets. A condition on the prefix would make S3 answer 403 instead of 404 for a missing key. */
   private grantBucket(grantee: Grantee, actions: string[], conditions?: Conditions): void {
     allow(grantee, actions, [this.bucket.bucketArn], conditions);
   }

@@ -12,11 +12,7 @@ export function instanceName(scope: IConstruct): string {
   return givenName(scope) ?? Stack.of(scope).stackName;
 }
 
-/**
- * Names everything that is created below a construct.
- * @param given by default the name of the stack
- * @throws BrandReportsError `config` for a name that an AWS service would refuse, or that the stack already has
- */
+/** @throws BrandReportsError `config` for a name that an AWS service would refuse, or that the stack already has */
 export function nameInstance(scope: Construct, given: string | undefined): void {
   const stack = Stack.of(scope);
   const name = given ?? stack.stackName;
@@ -51,7 +47,6 @@ export function output(
   new CfnOutput(scope, `Output${name}`, props).overrideLogicalId(`${prefix}${name}`);
 }
 
-/** A page of the AWS console, in the region of the stack. @param page the part of the address that follows `#` */
 export function consoleLink(scope: Construct, service: string, page: string): string {
   return consoleUrl(Stack.of(scope).region, service, page, siteOf(scope));
 }
@@ -60,10 +55,7 @@ export function objectLink(scope: Construct, bucket: string, key: string): strin
   return objectPage(Stack.of(scope).region, bucket, key, siteOf(scope));
 }
 
-/**
- * The site of the console. If the region is unknown, CloudFormation fills in the domain of the partition at the
- * deployment.
- */
+/** If the region is unknown, CloudFormation fills in the domain of the partition at the deployment. */
 function siteOf(scope: Construct): string | undefined {
   const stack = Stack.of(scope);
   if (!Token.isUnresolved(stack.region)) return undefined;

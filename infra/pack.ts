@@ -1,7 +1,4 @@
-/*
- * Builds the installed package's files for other people's apps, which have neither TypeScript nor esbuild: the
- * construct as one file, its public types, and the bundle of each function. `npm pack` runs it (`prepack`).
- */
+/* Builds the files of the installed package, for apps with neither TypeScript nor esbuild. `npm pack` runs it (`prepack`). */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

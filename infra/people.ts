@@ -148,10 +148,7 @@ export class BrandAccess extends Construct {
   }
 }
 
-/*
- * Lets operators start and stop what the stack runs, and read its logs. They read no data of the lake and no secret, and
- * change neither code nor configuration.
- */
+/* Operators read no data of the lake and no secret, and change neither code nor configuration. */
 
 interface OperatorsProps {
   deployment: DeploymentSettings;

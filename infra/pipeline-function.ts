@@ -145,10 +145,7 @@ class ScheduleTarget extends LambdaInvoke {
   }
 }
 
-/**
- * The code of a handler, with the settings beside it, so that CloudFormation updates both together and rolls both back.
- * A package contains the bundle, a checkout bundles it now.
- */
+/** The settings lie beside the code, so that CloudFormation updates both together and rolls both back. */
 function functionCode(handler: string, settings: string): Code {
   const folder = fileURLToPath(new URL('../functions', import.meta.url));
   const ready = join(folder, handler);
@@ -188,10 +185,7 @@ export class SyncFunction extends PipelineFunction {
     this.grantSecrets(settings);
   }
 
-  /**
-   * Lets the function read the secrets of all brands by the prefix of their names, so that a new brand changes no
-   * policy. I9: people create the secrets by hand.
-   */
+  /** The names of secrets have one prefix, so that a new brand changes no policy. I9: people create the secrets by hand. */
   private grantSecrets({ brands, deployment }: Settings): void {
     for (const [brand, { secretName = SECRETS_PREFIX }] of Object.entries(brands))
       if (!secretName.startsWith(SECRETS_PREFIX)) throw outsideOfPrefix(brand);

@@ -10,10 +10,7 @@ import type { Settings } from '../shared/settings/settings.ts';
 /** The bytes that Glue accepts as the text of a view. */
 const MAX_BYTES = 409_600;
 
-/**
- * The bytes of each view in Glue, by name, if the records have every field of the settings. The functions create the
- * views later, when records have decided the columns.
- */
+/** In bytes, by name, if the records have every field of the settings; the records decide the columns after the deployment. */
 export function viewSizes(reports: ReportRegistry, settings: Settings): Map<string, number> {
   const schemas = new Map(Object.values(reports).map((report) => [report.table, schemaOf(report, settings)]));
   const roles = tableRoles(Object.values(reports), settings);

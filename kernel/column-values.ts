@@ -1,7 +1,4 @@
-/**
- * Prepares the different values of a column for Parquet. A value is the bytes `[start, end)` of a buffer; a value that ends
- * before it begins is NULL.
- */
+/** A value is the bytes `[start, end)` of a buffer; a value that ends before it begins is NULL. */
 import { copy } from './bytes';
 import { numberAt, setNumberAt } from './numbers';
 

@@ -115,7 +115,6 @@ export function appendRecords(
   return done;
 }
 
-/** @returns about how many bytes of memory the values take, besides their own bytes */
 function appendValues(text: usize, first: usize, behind: usize, columns: usize): f64 {
   let taken: u64 = 0;
   for (let value = first; value < behind; value += STRIDE_BYTES) {
@@ -127,7 +126,6 @@ function appendValues(text: usize, first: usize, behind: usize, columns: usize):
   return <f64>taken;
 }
 
-/** The address of the codes of the block of `row`; 0 if no row of the block has the field. */
 export function codesAt(column: usize, row: u32): usize {
   return changetype<Column>(column).blockOf(row);
 }

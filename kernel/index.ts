@@ -1,7 +1,4 @@
 /**
- * Exports the functions that JavaScript calls. An instance serves one text, one row group, one column or the hashes of some
- * rows at a time.
- *
  * WebAssembly traps only after the end of the memory, so each region below has its own limit.
  * The command `npm run fuzz -- --checked` runs a build that traps at any load or store outside the regions, and at any store into
  * the text.

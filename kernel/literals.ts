@@ -1,8 +1,7 @@
 /**
- * A dictionary gives each byte string a code: 1, 2, 3… in the order of their first occurrence. All bytes lie together
- * without gaps, and a hash table with open addressing finds them, so that each string is kept once. If values hardly repeat
- * (an id), searches would find nothing but fill the processor's cache. After the first thousands, each further value is
- * then kept without a search, and equal values may have several codes.
+ * A dictionary gives each byte string a code: 1, 2, 3… in the order of their first occurrence. If values hardly repeat (an id),
+ * searches would find nothing but fill the processor's cache. After the first thousands, each further value is then kept
+ * without a search, and equal values may have several codes.
  */
 import { areEqual, copy, hashOf } from './bytes';
 import { allocate, allocateZeros, release, resize, sizeFor } from './memory';

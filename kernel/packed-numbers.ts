@@ -9,11 +9,7 @@ const BYTE_BITS: u32 = 8;
 const VARINT_BITS: u32 = 7;
 const CONTINUED: u32 = 0x80;
 
-/**
- * @param width bits of a number, at most 24
- * @param into space for `5 + width` bytes for each group
- * @returns how many bytes are written
- */
+/** @param width bits of a number, at most 24 @param into space for `5 + width` bytes for each group @returns the written bytes */
 export function packNumbers(numbers: usize, count: u32, width: u32, into: usize): u32 {
   let at = into;
   let written: u32 = 0;

@@ -1,7 +1,4 @@
-/**
- * Sums the hashes of each row's values: 128 bits in four lanes without carries between them. The hash of a value is
- * computed once for each code of its column.
- */
+/** Sums have 128 bits in four lanes without carries between them. A value is hashed once for each code of its column. */
 import { finalMix, murmur } from './murmur';
 import { numberAt } from './numbers';
 

@@ -38,7 +38,6 @@ const NUMBER: i32 = 2;
 const BOOLEAN: i32 = 4;
 const NESTED: i32 = 8;
 const ONE_RECORD: i32 = 16;
-/** The kind of null. */
 const NO_KIND: i32 = 0;
 /** I12: limits above the keys, records and nested values of any page; the exact parser reads longer lists. */
 const MOST_KEYS: u32 = 1 << 16;
@@ -82,7 +81,6 @@ let isIrregular: bool = false;
 /** Only in the checked build: from here on no code may store into the text. */
 declare function sealedText(text: usize, bytes: u32): void;
 
-/** Reserves space for a text of this many bytes, in place of the previous text. */
 export function beginText(length: u32): usize {
   releaseAll();
   text = allocate(length + ZEROS);

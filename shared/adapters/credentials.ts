@@ -21,20 +21,14 @@ export function credentialsShape(baseUrl: string): string {
 
 export const CREDENTIALS_SHAPE = credentialsShape('https://…');
 
-/**
- * Reads credentials from JSON by brand: `{"acme":{"bid":…,"token":…,"secret":…}}`.
- * @param origin the source of the text, for messages
- */
+/** Reads credentials from JSON by brand: `{"acme":{"bid":…,"token":…,"secret":…}}`. @param origin the source, for messages */
 export function fixedCredentials(text: string, origin: string): CredentialSource {
   return { read: async (brand) => brandIn(text, brand, origin) };
 }
 
 const VARIABLES = { bid: 'BID', token: 'TOKEN', secret: 'SECRET', baseUrl: 'BASE_URL' };
 
-/**
- * Collects credentials as JSON from environment variables, one variable for each field: `BRAND_REPORTS_ACME_BASE_URL`.
- * @returns `undefined` if none of the brands has a variable
- */
+/** One variable for each field: `BRAND_REPORTS_ACME_BASE_URL`. @returns `undefined` if none of the brands has a variable */
 export function credentialsInVariables(
   env: NodeJS.ProcessEnv,
   brands: readonly string[],

@@ -3,7 +3,6 @@ export function fieldOf(thrown: unknown, field: string): unknown {
   return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, field) : undefined;
 }
 
-/** A field of any thrown value if it is text; otherwise `''`. */
 export function textOf(thrown: unknown, field: string): string {
   const value = fieldOf(thrown, field);
   return typeof value === 'string' ? value : '';

@@ -1,26 +1,17 @@
 import { BrandReportsError } from '../errors.ts';
 
-/**
- * Returns the key if it can name an object in every store. Names that begin with `.` belong to the store.
- * @throws BrandReportsError `bug` `bad_key`
- */
+/** Names that begin with `.` belong to the store. @throws BrandReportsError `bug` `bad_key` */
 export function checkedKey(key: string): string {
   if (!isKey(key)) throw badKey(key);
   return key;
 }
 
-/**
- * Whether this program can have written the key. Lists leave out all other keys, e.g. the empty objects that S3's
- * console creates for folders.
- */
+/** Whether this program can have written the key. Lists leave out all others, e.g. S3's empty objects for folders. */
 export function isKey(key: string): boolean {
   return key.split('/').every((part) => part !== '' && isPlain(part));
 }
 
-/**
- * Returns the prefix if it is empty or the beginning of such a key.
- * @throws BrandReportsError `bug` `bad_key`
- */
+/** @throws BrandReportsError `bug` `bad_key` if it is neither empty nor the beginning of such a key */
 export function checkedPrefix(prefix: string): string {
   const parts = prefix.split('/');
   const folders = parts.slice(0, -1);
@@ -33,7 +24,6 @@ export function compareKeys(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Whether the text can be a part of a key or of a prefix. */
 export function isPlain(part: string): boolean {
   return !part.startsWith('.') && !/[\0\\]/.test(part);
 }

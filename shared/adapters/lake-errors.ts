@@ -5,7 +5,6 @@ export function objectNotFound(where: string): BrandReportsError {
   return new BrandReportsError('transient', 'object_missing', `${where} is gone. Run again.`);
 }
 
-/** @param why the beginning of the message */
 export function badLake(why: string): BrandReportsError {
   return configError('bad_lake', `${why}. Name a folder, or s3://bucket/prefix with or without a database.`);
 }

@@ -8,10 +8,7 @@ import { createFolderIceberg } from './local/iceberg.ts';
 import { createLocalRunRegistry } from './local/lock.ts';
 import { openLocalStore } from './local/store.ts';
 
-/**
- * Opens a lake: a folder, or `s3://bucket/prefix`. If a Glue database is given, it is the lake's catalog.
- * @throws BrandReportsError `config` for anything else
- */
+/** @param url a folder, or `s3://bucket/prefix` with or without a database @throws BrandReportsError `config` for others */
 export async function openLake(url: string, { database }: { database?: string } = {}): Promise<Lake> {
   if (!/^[a-z0-9+.-]+:\/\//i.test(url)) return openFolder(url, database);
   // A folder needs nothing from AWS, whose SDK takes longer to load than a small run takes.

@@ -2,10 +2,7 @@ import { type Stats, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { shellWord } from '../shell-word.ts';
 
-/**
- * What users other than root and this user may do with a file or folder, by the rules of OpenSSH. The owner counts
- * too: an owner can make a file writable.
- */
+/** By the rules of OpenSSH, for users other than root and this user. An owner counts: an owner can make a file writable. */
 export function othersMay({ uid, mode }: Pick<Stats, 'uid' | 'mode'>): 'write' | 'read' | 'nothing' {
   if (!isOurs(uid) || (mode & 0o022) !== 0) return 'write';
   // Files that root hands to a service, as Kubernetes does, are readable by the group of the service.
@@ -24,10 +21,7 @@ export interface Intruders {
   nextStep: string;
 }
 
-/**
- * Who may replace the file, by the rules of OpenSSH. A group is reported last, because it may be the user's own
- * group.
- */
+/** By the rules of OpenSSH. A group is reported last, because it may be the user's own group. */
 export function mayReplace(path: string): Intruders | undefined {
   let owner: Intruders | undefined;
   let group: Intruders | undefined;

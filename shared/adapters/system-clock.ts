@@ -4,10 +4,7 @@ import { type Backoff, fullJitterMs } from '../backoff.ts';
 import { configError } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 
-/**
- * @param now the instant by which a run plans instead
- * @throws BrandReportsError `config` if `now` is in the future: days that have not happened have no data
- */
+/** @throws BrandReportsError `config` if `now`, by which a run plans, is in the future: such days have no data */
 export function systemClock(now?: Date): Clock {
   if (now && now.getTime() > Date.now())
     throw configError(

@@ -31,10 +31,7 @@ export interface FindingPlace {
 
 const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'given_up'];
 
-/**
- * A query of the odd rows of a finding, without a semicolon at its end.
- * @returns `undefined` if the table has none of the columns that would have to be compared
- */
+/** Without a semicolon at its end. @returns `undefined` if the table has none of the columns that would have to be compared */
 export function findingSql(check: string, place: FindingPlace): string | undefined {
   const { brand, report, day, hasChanges } = place;
   // Lookups that were given up are among the values that `found_in` does not find.

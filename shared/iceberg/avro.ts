@@ -1,7 +1,4 @@
-/*
- * Writes and reads Avro's object container files, as far as Iceberg manifests need them: records, lists, optional values,
- * counts that are not negative, no compression. A library for this would add 320 kB.
- */
+/* Only the part of Avro's files that Iceberg manifests need, without compression: a library for this would add 320 kB. */
 import { hash } from 'node:crypto';
 
 export interface Avro<T> {

@@ -1,7 +1,4 @@
-/*
- * Writes and reads manifests, which list the files of a brand's month, and manifest lists, which list the manifests of a
- * snapshot. Their schemas are the part of Iceberg's specification (version 2) for files without deletes and column bounds.
- */
+/* The part of Iceberg's specification (version 2) for manifests and manifest lists of files without deletes and column bounds. */
 import {
   type Avro,
   avroFile,

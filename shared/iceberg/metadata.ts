@@ -1,7 +1,4 @@
-/*
- * Reads and writes the metadata of an Iceberg table (version 2): its columns, and a snapshot for each commit that is kept. It
- * leaves out everything that readers do not need and that would grow with each commit.
- */
+/* The metadata leaves out everything that readers of Iceberg (version 2) do not need and that would grow with each commit. */
 import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { DAY_PARTITION_KEYS, typeSpec } from '../column-types.ts';
@@ -88,10 +85,7 @@ export function withSnapshot(table: IcebergTable, current: TableSchema, next: Sn
   return { ...table, schemas, snapshots: [...table.snapshots, next] };
 }
 
-/**
- * The table without the snapshots that no reader as of `fromMs` or later finds, and without schemas that only they use.
- * @returns the same object if no snapshot is removed
- */
+/** Drops snapshots that no reader as of `fromMs` or later finds, and their schemas. @returns the same object if there are none */
 export function withoutSnapshots(table: IcebergTable, fromMs: number): IcebergTable {
   const { snapshots } = table;
   const first = snapshots.findIndex((_one, index) => {

@@ -1,6 +1,6 @@
 /**
- * Runs the work on every byte of a page and every value of a record in WebAssembly (the folder `kernel`). It is fast from
- * its first record on; JavaScript would have to be compiled while it runs, again for each kind of input.
+ * Runs the work on every byte of a page and every value of a record in WebAssembly; the folder `kernel` describes each function.
+ * It is fast from its first record on; JavaScript would have to be compiled while it runs, again for each kind of input.
  * An instance has its own memory, and serves one text, one row group, one column or the hashes of some rows at a time.
  * Places in its memory are numbers. After taking an instance, call `beginText`, `beginRows` or `releaseAll` first.
  */
@@ -15,7 +15,6 @@ export interface Kernel {
   releaseAll(): void;
   allocate(bytes: number): number;
   allocateZeros(bytes: number): number;
-  /** @param bytes the number with which it was allocated */
   release(piece: number, bytes: number): void;
 
   /** Forgets all pieces and reserves space for a text, whose bytes belong at the returned place. */
@@ -24,14 +23,12 @@ export interface Kernel {
   endOfString(at: number): number;
   endOfValue(at: number, depth: number): number;
   beginOfValue(at: number): number;
-  /** @returns the place after the list of records; 0 if it is unusual in any way */
   endOfRecords(open: number): number;
   /** The address of the nine numbers about the last list of records. */
   foundAt(): number;
 
   /** Forgets all pieces. */
   beginRows(): void;
-  /** @returns how many records were processed */
   appendRecords(
     text: number,
     values: number,
@@ -45,10 +42,8 @@ export interface Kernel {
   ): number;
   rowCount(): number;
   rowBytes(): number;
-  /** The address of the codes of 256 rows that include `row`; 0 if none of these rows has the field. */
   codesAt(column: number, row: number): number;
 
-  /** @param units receives a double for each literal, after one double for NULL @returns how many literals are left */
   shortNumbers(
     bytes: number,
     ends: number,
@@ -57,18 +52,13 @@ export interface Kernel {
     scale: number,
     units: number,
   ): number;
-  /** @returns how many literals are left */
   plainTexts(bytes: number, ends: number, count: number, starts: number, textEnds: number): number;
 
-  /** @param into 16 bytes for each text; 0 for a text that ends before it begins */
   hashTexts(bytes: number, starts: number, ends: number, count: number, seed: number, into: number): void;
-  /** @param into 16 bytes for each number; 0 for NaN */
   hashUnits(units: number, count: number, kind: number, seed: number, into: number): void;
   addHashes(sums: number, rows: number, codes: number, hashes: number, count: number): void;
-  /** @param totals receives four numbers of 64 bits */
   mixSums(sums: number, rows: number, totals: number): void;
 
-  /** @returns the first code whose number does not fit; `count` if all fit */
   storeUnits(
     units: number,
     count: number,
@@ -101,9 +91,7 @@ export interface Kernel {
     lengthBytes: number,
     into: number,
   ): void;
-  /** @returns how many bytes are written */
   packNumbers(numbers: number, count: number, width: number, into: number): number;
-  /** @param extremes receives two codes */
   extremesOf(
     bytes: number,
     starts: number,

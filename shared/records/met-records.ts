@@ -28,11 +28,7 @@ export class MetRecords {
     return this.#taken;
   }
 
-  /**
-   * Remembers a key with its content, and returns how it was met before; the first content stays.
-   * @param hashes of keys, and the place of this key among them
-   * @param content not 0
-   */
+  /** @returns how the key was met before; the first content stays @param place of the key in `hashes` @param content not 0 */
   meet(hashes: Lanes, place: number, content: number): Met {
     const from = place * LANES;
     const first = hashes[from] === 0 ? 1 : (hashes[from] ?? 1);

@@ -4,10 +4,7 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/**
- * 32 bits of `[start, end)`: one multiplication per word, then the mixing of MurmurHash3. For the short values of a
- * report this is faster than a call into the runtime.
- */
+/** One multiplication per word, then the mixing of MurmurHash3: for short values faster than a call into the runtime. */
 export function shortHashOfBytes(bytes: DataView, start: number, end: number, seed = 0): number {
   let hash = seed ^ (end - start);
   let at = start;

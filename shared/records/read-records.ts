@@ -1,9 +1,8 @@
 /**
- * Scans a JSON text in the kernel's memory: finds the ends of its values, by the strict grammar of RFC 8259, and the
- * records of its lists. Nothing is decoded. Pages are read by their bytes because creating objects and strings of all
- * values costs ten times as much. Each method takes the position where something begins and returns the position after
- * it, or a negative number if the grammar is violated. No byte has a negative position, so reading on finds a violation
- * again, and one check at the end is enough. The caller checks that the bytes are UTF-8.
+ * Scans a JSON text in the kernel's memory. Nothing is decoded, because creating objects and strings of all values costs ten
+ * times as much. Methods return the position after a value, or a negative number if the grammar is violated. No byte has a
+ * negative position, so reading on finds a violation again, and one check at the end is enough.
+ * The caller checks that the bytes are UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
 import { DUPLICATES, isJsonObject, parseJson } from '../json.ts';
@@ -61,7 +60,6 @@ export class JsonText {
     return this.#kernel.endOfValue(this.#begin + at, 0) - this.#begin;
   }
 
-  /** The position where the value of a key that ends at `at` begins: after a colon. */
   beginOfValue(at: number): number {
     return this.#kernel.beginOfValue(this.#begin + at) - this.#begin;
   }

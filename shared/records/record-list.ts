@@ -105,12 +105,10 @@ export function recordsOfList(list: RecordList): JsonObject[] {
   return Array.from({ length: list.count }, (_, index) => recordAt(list, index));
 }
 
-/** The bytes of the list, brackets included. */
 export function bytesOfList({ bytes, start, end }: RecordList): Buffer {
   return bytes.subarray(start, end);
 }
 
-/** The bytes of a record, braces included. */
 export function bytesOfRecord({ bytes, records }: RecordList, index: number): Buffer {
   return bytes.subarray(records[index * STRIDE], records[index * STRIDE + 1]);
 }

@@ -1,7 +1,6 @@
 import type { DayFacts } from '../day-facts.ts';
 import type { DayState } from '../planning/day-state.ts';
 
-/** The kind of a cell: the state of its day, or `to_come` if the day is not expected to have data yet. */
 export type CellKind = DayState | 'to_come';
 
 /** The name and meaning of each kind of cell, from final to incomplete; then the kinds that need action. */

@@ -33,10 +33,7 @@ function escaped(text: string): string {
 
 type Cell = Html | string;
 
-/**
- * A table that scrolls on its own if the screen is narrow, also by keyboard. The first cell of a row is its head.
- * @param name the name for screen readers
- */
+/** Scrolls on its own on a narrow screen, also by keyboard. A row begins with its head. @param name for screen readers */
 export function pageTable(name: string, heads: readonly Cell[], rows: readonly (readonly Cell[])[]): Html {
   const body = rows.map(
     ([head = '', ...cells]) =>

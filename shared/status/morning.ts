@@ -1,8 +1,4 @@
-/*
- * Draws the part of the page that answers the questions of the morning: did the runs come, and is yesterday like the same
- * weekday one week before? Which closed days have other numbers than yesterday, and which closed months have changed? What
- * is odd, and which columns of views are NULL?
- */
+/* Draws the part of the page that answers the questions of the morning. */
 import { DAY_MS, addDays, monthOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { type Finding, changesSql } from '../findings/index.ts';

@@ -33,10 +33,7 @@ export interface TableStatus {
   damaged?: readonly DamagedDocument[];
 }
 
-/**
- * The enabled reports of each brand, and everything else in the lake; without settings only the contents of the lake.
- * @param span only the days of these months, whose ledgers `lake` contains
- */
+/** Without settings only the contents of the lake. @param span only the days of these months, whose ledgers `lake` contains */
 export function tableStatuses(
   settings: LakeSettings | undefined,
   reports: ReportRegistry,

@@ -69,7 +69,6 @@ function countsText(counts: Record<string, number>): string {
     .join(', ');
 }
 
-/** @returns problems, findings */
 function partition<T extends { finding?: unknown }>(all: readonly T[]): [problems: T[], findings: T[]] {
   const isFinding = ({ finding }: T) => finding !== undefined;
   return [all.filter((each) => !isFinding(each)), all.filter(isFinding)];

@@ -206,7 +206,6 @@ const MAX_FOREIGN = 400;
 /** Separators of words, including characters that would control the reader's screen or hide a link. */
 const BETWEEN_WORDS = /[\s\p{Cc}\p{Cf}]+/gu;
 
-/** Well-formed text on one line. */
 export function shortLine(text: string): string {
   const line = text.replaceAll(BETWEEN_WORDS, ' ');
   return (line.length <= MAX_FOREIGN ? line : `${line.slice(0, MAX_FOREIGN)}…`).toWellFormed();

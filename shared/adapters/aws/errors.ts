@@ -3,10 +3,7 @@ import type { ErrorCode } from '../../error-codes.ts';
 import { BrandReportsError, type ErrorKind } from '../../errors.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
-/**
- * For every AWS client: without timeouts a request that hangs would block a run forever. The SDK retries transient
- * failures.
- */
+/** Without timeouts, a request that hangs would block a run forever. The SDK retries transient failures. */
 export const awsClientOptions = {
   maxAttempts: 5,
   requestHandler: {
@@ -47,11 +44,7 @@ const TRANSIENT_ERROR = new RegExp(
 );
 const TRANSIENT_STATUSES: readonly number[] = [408, 409];
 
-/**
- * A failure of an AWS call. I9: it carries neither the SDK's error nor its request, which may hold signed headers.
- * @param doing what was attempted, e.g. `Reading s3://bucket/key`
- * @param nextStep what an operator can do, e.g. the permissions that it needs
- */
+/** I9: without the error and request of the SDK, which may hold signed headers. @param doing e.g. `Reading s3://bucket/key` */
 export function awsError(error: unknown, doing: string, nextStep: string): BrandReportsError {
   if (error instanceof BrandReportsError) return error;
   const failure = awsFailure(error);

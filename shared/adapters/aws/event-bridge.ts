@@ -20,11 +20,7 @@ const EVENT_RETRY = { maxAttempts: 6, baseMs: 100, capMs: 5_000 };
 /** Loads the client with the first event, because most runs have no event. */
 const loadSdk = () => import('@aws-sdk/client-eventbridge');
 
-/**
- * The bus as a receiver of events. Its region is taken from its ARN.
- * @param lakeUrl becomes the `resources` of each event, by which consumers distinguish deployments
- * @param account of this program
- */
+/** @param lakeUrl the `resources` of each event, by which consumers distinguish deployments @param account of this program */
 export function eventBus(busArn: string, lakeUrl: string, account: string): EventSink {
   const [, partition = '', , region = '', owner = ''] = busArn.split(':');
   const Resources = [lakeUrl.replace('s3://', `arn:${partition}:s3:::`)];
@@ -95,10 +91,7 @@ function sizeOf({
 /** The escape of half a surrogate pair: a service may send it, and other JSON parsers refuse it. */
 const LONE_SURROGATE = /\\ud[89a-f][\da-f]{2}(?<=(?<!\\)(?:\\\\)*\\.{5})/g;
 
-/**
- * Leaves out the largest fields if the event is too large: otherwise the event, and all events after it, would fail
- * forever.
- */
+/** Leaves out the largest fields: otherwise an event that is too large, and all events after it, would fail forever. */
 function detailText(detail: LakeEvent['detail'], maxBytes: number, omitted: string[] = []): string {
   const whole = { ...detail, ...(omitted.length > 0 && { omitted }) };
   const text = stringifyJson(whole).replaceAll(LONE_SURROGATE, '\\ufffd');

@@ -44,10 +44,7 @@ import { checkedKey } from '../keys.ts';
 
 const GLUE_RETRY = { maxAttempts: 10, baseMs: 20, capMs: 1000 };
 
-/**
- * @param lakeUrl `s3://bucket/prefix`, without `/` at its end
- * @param program the version that writes views: a view of a later version stays
- */
+/** @param lakeUrl without `/` at its end @param program the version that writes views: a view of a later version stays */
 export function openGlueCatalog(
   database: string,
   lakeUrl: string,

@@ -63,10 +63,7 @@ export function newTable(
   };
 }
 
-/**
- * An index over all keys, for queries of one brand, and an index over the last key (day or month), for queries of all
- * brands.
- */
+/** An index over all keys serves queries of one brand; one over the last key (day or month), queries of all brands. */
 export function partitionIndexes(keys: readonly string[]): PartitionIndex[] {
   return [
     { IndexName: 'all', Keys: [...keys] },

@@ -19,11 +19,7 @@ function s3Client(owner: string | undefined): S3Client {
   return client;
 }
 
-/**
- * Opens the object store of a lake of any format at `s3://bucket/prefix`.
- * @param owner the account that the bucket has to belong to; `undefined`: any
- * @throws BrandReportsError `config` for any other address
- */
+/** For a lake of any format. @throws BrandReportsError `config` unless the address is `s3://bucket/prefix` */
 export function openBucket(url: string, owner: string | undefined): ObjectStore {
   const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(url) ?? [];
   const trimmed = prefix.replace(/\/$/, '');

@@ -52,10 +52,7 @@ export const leaseOnlyRuns: RunRegistry = {
   isDead: async () => false,
 };
 
-/**
- * @param prefix without `/` at either end; `''` is the whole bucket
- * @param owner the account that the client's requests name as the owner of the bucket
- */
+/** @param prefix without `/` at either end; `''` is the whole bucket @param owner of the bucket, whom requests name */
 export function openS3Store({
   client,
   bucket,

@@ -16,10 +16,7 @@ interface SecretSettings {
   brands: Readonly<Record<string, { secretName?: string | undefined; baseUrl: string }>>;
 }
 
-/**
- * Reads credentials from AWS Secrets Manager, one secret for each brand. Each read is a request.
- * @param needsBaseUrl whether a secret must contain the address to which it may be sent
- */
+/** Each read is a request. @param needsBaseUrl whether a secret must contain the address to which it may be sent */
 export function secretsOf(
   { brands }: SecretSettings,
   {

@@ -32,10 +32,7 @@ export async function onDisk<T>(folder: string, act: () => T | Promise<T>): Prom
   }
 }
 
-/**
- * Converts a system error to a BrandReportsError: `config` if an operator must act, `transient` otherwise. Other
- * errors are returned unchanged.
- */
+/** `config` if an operator must act, `transient` otherwise. Errors of other kinds are returned unchanged. */
 export function diskError(error: unknown, folder: string): unknown {
   const code = errorCode(error);
   if (!/^E[A-Z0-9]+$/.test(code)) return error;
@@ -59,7 +56,6 @@ export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';
 }
 
-/** The `code` of a system error; `''` for everything else. */
 export function errorCode(error: unknown): string {
   return textOf(error, 'code');
 }

@@ -41,10 +41,7 @@ export function refuseLinksIn(root: string): void {
   if (link) throw linkInLake(root, join(root, link.name));
 }
 
-/**
- * Checks each part of a path inside the lake.
- * @returns the file or folder; `undefined` if it does not exist. @throws BrandReportsError `config` if a part is a link
- */
+/** @returns `undefined` if it does not exist @throws BrandReportsError `config` if a part of the path is a link */
 export function statInLake(root: string, path: string): Stats | undefined {
   let found: Stats | undefined;
   let part = root;

@@ -38,10 +38,7 @@ export function tryLock(root: string, path: string): HeldLock | undefined {
   }
 }
 
-/**
- * I5: runs `change` while nobody else changes the lake folder. It is synchronous, so the lock is held only for an instant.
- * @throws BrandReportsError `transient` if the lock stays taken
- */
+/** I5: `change` is synchronous: the lock is held only for an instant. @throws BrandReportsError `transient` if it stays taken */
 export async function underLakeLock<T>(folder: string, change: () => T): Promise<T> {
   const path = join(folder, '.lock');
   makeLakeFolder(folder);
@@ -75,10 +72,7 @@ function begin(path: string): HeldLock | undefined {
   }
 }
 
-/**
- * The cause of a lock failure. SQLite reports a full disk like a file that is not a lock, so another file is written
- * to the folder to see its error.
- */
+/** SQLite reports a full disk like a file that is not a lock, so another file is written to the folder to see its error. */
 function whyNotWritable(folder: string): unknown {
   const path = join(folder, `.probe-${randomUUID()}`);
   try {

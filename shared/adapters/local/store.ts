@@ -55,10 +55,7 @@ const SMALL_BYTES = 2 ** 17;
 const syncFile = promisify(fsync);
 const writeAll: (descriptor: number, bytes: Uint8Array) => Promise<void> = promisify(writeFile);
 
-/**
- * Opens a store in a folder; nothing is created on the disk before the first write. Every operation refuses a lake with
- * a link (`lake-folder.ts`).
- */
+/** Nothing is created on the disk before the first write. Every operation refuses a lake with a link (`lake-folder.ts`). */
 export function openLocalStore(folder: string): ObjectStore {
   const root = resolve(folder);
   let isChecked = false;
@@ -147,7 +144,6 @@ class Temporaries {
   }
 }
 
-/** A temporary file, open from its creation until it is closed or discarded. */
 class Temporary {
   readonly path: string;
   #descriptor: number | undefined;
@@ -212,10 +208,7 @@ function create(place: Place, temporaries: Temporaries, onLake: OnLake): ObjectW
   };
 }
 
-/**
- * I4: makes the temporary file durable and, if the precondition holds, moves it to its place.
- * @returns whether it was moved
- */
+/** I4: makes the temporary file durable and, if the precondition holds, moves it. @returns whether it was moved */
 async function moveTo(place: Place, temporary: Temporary, precondition?: Precondition): Promise<boolean> {
   const isRaw = place.key.startsWith(RAW_PREFIX);
   if (!isRaw) await temporary.sync();
