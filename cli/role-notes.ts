@@ -3,7 +3,7 @@ import type { SettingsNote, UsedSettings } from '../shared/lake/documents/brand-
 import { hasRows } from '../shared/lake/documents/ledger.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
-import { type ReportRegistry, viewsOf } from '../shared/reports/definition.ts';
+import { type ReportRegistry, allViews, rolesUsedBy, viewsOf } from '../shared/reports/definition.ts';
 import { type RoleFields, fieldsIn } from '../shared/roles/index.ts';
 import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
@@ -57,8 +57,9 @@ function excluded(
   const hasLineState = fieldsIn(columns, fields).line_state !== undefined;
   return (['amount', 'commission', 'state'] as const).flatMap((role) => {
     const isExcluded = fields[role] === null && !(role === 'state' && hasLineState);
+    const isUsed = (of: { table: string; name: string }) => of.table === report.table && of.name === role;
     const views = viewsOf(reports, report)
-      .filter(({ name, sql }) => isNamed(name) && sql.includes(`{${report.table}.${role}?}`))
+      .filter((view) => isNamed(view.name) && rolesUsedBy(allViews(reports), view).some(isUsed))
       .map(({ name }) => name);
     return isExcluded && views.length > 0
       ? [
