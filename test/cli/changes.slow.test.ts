@@ -93,7 +93,7 @@ describe('lost or damaged files', () => {
       const diff = await runCli(['diff', 'orders', day, ...inLake]);
       expect([diff.code, diff.stderr]).toEqual([
         2,
-        expect.stringContaining(`orders of acme, ${day} cannot be read`),
+        expect.stringContaining(`orders_before of acme, ${day} cannot be read`),
       ]);
       expect((await runCli(['diff', 'orders', other, ...inLake])).code).toBe(0);
       const verified = await runCli(['verify', 'orders', ...inLake]);
