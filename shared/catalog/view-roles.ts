@@ -52,7 +52,9 @@ export function viewOver(
 ): View {
   const [, part = sql] = PART_IN_SQL.exec(sql) ?? [];
   const values = new Map<string, string>();
+  const hasValues = sql.search(ROWS_IN_SQL) >= 0;
   const nameOf = (value: string) => {
+    if (!hasValues) return value;
     const name = values.get(value) ?? `v${values.size}`;
     values.set(value, name);
     return name;
