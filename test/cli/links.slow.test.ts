@@ -84,7 +84,7 @@ function contents(folder: string): Record<string, string> {
 }
 
 const NAMES = [
-  ...['.tmp', '.runs', '.lock', 'query-results', 'snapshots', 'changes', 'raw', 'ledger', 'schema'],
+  ...['.tmp', '.runs', '.lock', 'query-results', 'snapshots', 'raw', 'ledger', 'schema'],
   ...['current', 'closes', 'iceberg', 'status'],
 ];
 

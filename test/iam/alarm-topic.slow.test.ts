@@ -61,7 +61,7 @@ describe('topics with a customer-managed key, and the policies in docs/how-to/cd
   const [topicOfRoles, keyOfRoles] = [allowed(ofTopic, ROLES), allowed(ofKey, ROLES)];
 
   it('let every alarm of the stack publish', () => {
-    expect(alarms).toHaveLength(4);
+    expect(alarms).toHaveLength(3);
     for (const name of alarms) {
       const context = byAlarm('123456789012', name);
       expect([name, topicOfAlarms('sns:Publish', TOPIC, context)]).toEqual([name, true]);
