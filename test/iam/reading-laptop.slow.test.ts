@@ -51,7 +51,7 @@ beforeAll(async () => {
     );
   expect((await runCli(['sync', 'order_list', ...day, ...sample.flags])).code).toBe(0);
   const [settings = '', file = ''] = sample.flags;
-  expect((await runCli(['close', MONTH, settings, file, '--lake', sample.lake])).code).toBe(0);
+  expect((await runCli(['close', MONTH, '--anyway', settings, file, '--lake', sample.lake])).code).toBe(0);
   uploadFolder(s3, sample.lake);
 });
 afterAll(() => Promise.all([s3, sample].map((each) => each.close())));
