@@ -11,8 +11,6 @@ import type { ClosedMonth, LivedLife } from './months.ts';
 interface Past {
   asOf: Pick<SqlLake, 'asOf'>;
   versions: ReadonlyMap<string, number>;
-  /** The SQL of the rows of a table; missing: all of them. */
-  rowsOf?: (table: string) => string;
 }
 
 /** @param folder the whole lake, as files */
@@ -22,7 +20,7 @@ export async function wrongAsOf(life: LivedLife, folder: string, atMs: number): 
   return wrongRows(life, folder, { asOf: { asOf: atMs }, versions: moment.versions });
 }
 
-/** Compares the rows of a closed month with those of its close: in a query as of the close, and in the tables of closes. */
+/** Compares the rows of a closed month with those of its close. */
 export async function wrongClose(
   life: LivedLife,
   folder: string,
@@ -30,25 +28,30 @@ export async function wrongClose(
 ): Promise<string[]> {
   const isOfMonth = ([name]: readonly [string, number]) => name.includes(` ${month}-`);
   const closed = new Map([...versions].filter(isOfMonth));
-  const rowsOf = (table: string) => `${table}_closed WHERE close = '${month}'`;
-  return [
-    ...(await wrongRows(life, folder, { asOf: { asOf: month }, versions: closed })),
-    ...(await wrongRows(life, folder, { asOf: {}, versions: closed, rowsOf })),
-  ];
+  return wrongRows(life, folder, { asOf: { asOf: month }, versions: closed }, month);
 }
 
 async function wrongRows(
   { judge, pipeline, time }: LivedLife,
   folder: string,
-  { asOf, versions, rowsOf = (table) => table }: Past,
+  { asOf, versions: all }: Past,
+  month = '',
 ): Promise<string[]> {
   const wrong: string[] = [];
+  // What an open day was is not known.
+  const isOpen = ([name, count]: readonly [string, number]) =>
+    judge.seen.get(name)?.[count - 1]?.committed.history === undefined;
+  const [firstOpen = '9999'] = [...all]
+    .filter(isOpen)
+    .map(([name]) => name.split(' ')[1] ?? '')
+    .sort();
+  const versions = new Map([...all].filter(([name]) => (name.split(' ')[1] ?? '') < firstOpen));
   const read = [...versions.keys()];
   for (const report of Object.values(reports)) {
     // Before the first version of a table, a query fails.
     if (!read.some((name) => name.startsWith(`${report.table} `))) continue;
     const columns = await judge.columnsOf(report);
-    const from = rowsOf(report.table);
+    const from = `${report.table} WHERE dt < '${firstOpen}'${month === '' ? '' : ` AND dt >= '${month}'`}`;
     const connection = await createSqlConnection(
       {
         ...{ store: openLocalStore(folder), reports, settings: pipeline.settings, nowMs: time.nowMs },
