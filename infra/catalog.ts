@@ -4,7 +4,7 @@ import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
 import { type BrandReportsError, configError } from '../shared/errors.ts';
-import { LEDGER_TABLES, beforeTable, icebergDatabase } from '../shared/lake/paths.ts';
+import { CLOSES_TABLE, COVERAGE_TABLE, beforeTable, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportRegistry, allViews, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import { instanceName, output } from './names.ts';
@@ -74,13 +74,15 @@ export class Catalog extends Construct {
   grantSync(grantee: WithRole): void {
     this.grantInLakeFormation(grantee);
     const reports = Object.values(this.#props.reports);
-    const tables = [...reports.flatMap(dayTables), ...LEDGER_TABLES];
+    // The command line and the watcher write the table of closes.
+    const tables = [...reports.flatMap(dayTables), COVERAGE_TABLE];
     const views = allViews(this.#props.reports).map(({ name }) => name);
     this.grant(grantee, this.databaseName, DEFINE, [...tables, ...views]);
     this.grant(grantee, this.databaseName, PUBLISH, tables);
     // A partition of what records were before is removed when that is no longer known.
     const before = reports.map(({ table }) => beforeTable(table));
     this.grant(grantee, this.databaseName, ['glue:DeletePartition'], before);
+    this.grant(grantee, this.databaseName, ['glue:GetTable', 'glue:GetPartitions'], [CLOSES_TABLE]);
     const reportTables = reports.map(({ table }) => table);
     this.grant(grantee, this.icebergName, DEFINE, reportTables);
   }

@@ -21,6 +21,7 @@ import {
   CLOSES_PREFIX,
   DOCUMENT_PREFIXES,
   LEDGERS_PREFIX,
+  COVERAGE_TABLE,
   LEDGER_TABLES,
   OTHER_PREFIXES,
   QUERY_RESULTS_PREFIX,
@@ -98,10 +99,10 @@ export class Lake extends Construct {
     const snapshots = tables.map((table) => `${tablePrefix(table)}*`);
     this.grant(grantee, [...UPLOAD, ...DELETE], snapshots);
     // These tables follow from the ledgers: a function that writes them never reads them.
-    this.grant(grantee, ['s3:PutObject', ...DELETE], this.ledgerTables);
+    this.grant(grantee, ['s3:PutObject'], [`${tablePrefix(COVERAGE_TABLE)}*`]);
+    this.grant(grantee, DELETE, this.ledgerTables);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${RATES_PREFIX}*`]);
-    this.grant(grantee, READ, [`${CLOSES_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:ListBucket']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
