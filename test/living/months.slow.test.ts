@@ -51,7 +51,9 @@ function itLives(plan: LifePlan): void {
     expect(changes).toBeGreaterThan(3 * plan.days);
   });
 
-  it('answers queries as of the end of earlier runs, as long as replaced versions are kept', async () => {
+  // test/cli/as-of.test.ts has random lives; here the end of a run may be before the end of its last reading.
+  const itInFolder = plan.lake === 'folder' ? it : it.skip;
+  itInFolder('answers queries as of the end of earlier runs', async () => {
     const runs = life.judge.moments.filter(({ atMs }) => atMs > life.time.nowMs - KEPT_MS);
     for (const share of [0, 0.4, 0.8]) {
       const { atMs = 0 } = runs[Math.floor(share * runs.length)] ?? {};
