@@ -38,9 +38,12 @@ async function wrongRows(
   month = '',
 ): Promise<string[]> {
   const wrong: string[] = [];
-  // What an open day was is not known.
-  const isOpen = ([name, count]: readonly [string, number]) =>
-    judge.seen.get(name)?.[count - 1]?.committed.history === undefined;
+  // What an open day was is not known, even if its content was the same when it was closed later.
+  const atMs = typeof asOf.asOf === 'number' ? asOf.asOf : time.nowMs;
+  const isOpen = ([name, count]: readonly [string, number]) => {
+    const { by } = judge.seen.get(name)?.[count - 1]?.committed.history ?? {};
+    return by === undefined || Date.parse(by) > atMs;
+  };
   const [firstOpen = '9999'] = [...all]
     .filter(isOpen)
     .map(([name]) => name.split(' ')[1] ?? '')
