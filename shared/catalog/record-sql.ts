@@ -41,10 +41,8 @@ export function rowsSql(
     first === undefined
       ? ''
       : ` LEFT JOIN (SELECT brand AS _brand, dt AS _dt, key AS _chosen FROM coverage WHERE report = '${report}') AS days ON _brand = brand AND _dt = dt`;
-  return `(
-    SELECT brand, dt, ${control.map((name) => `${current[name] ?? none(name)} AS ${name}`).join(', ')}${values} FROM ${table}${days}
-    UNION ALL SELECT brand, dt, ${control.join(', ')}${values} FROM ${beforeTable(table)}
-  )`;
+  return `(SELECT brand, dt, ${control.map((name) => `${current[name] ?? none(name)} AS ${name}`).join(', ')}${values} FROM ${table}${days}
+UNION ALL SELECT brand, dt, ${control.join(', ')}${values} FROM ${beforeTable(table)})`;
 }
 
 /**

@@ -50,9 +50,8 @@ export function viewOver(
   schemas: TableSchemas,
   roles: TableRoles,
 ): View {
-  // Glue bounds the size of a view.
-  const dense = (text: string) => text.replaceAll(/\n +/g, '\n');
-  const sql = dense(indented);
+  // Glue bounds the size of a view: its text has no indentation.
+  const sql = indented.replaceAll(/\n +/g, '\n');
   const [, part = sql] = PART_IN_SQL.exec(sql) ?? [];
   const values = new Map<string, string>();
   const hasValues = sql.search(ROWS_IN_SQL) >= 0;
@@ -72,8 +71,8 @@ export function viewOver(
   const rows = (_match: string, table: string, what: string, report: string) => {
     const schema = schemas.get(table) ?? { columns: [] };
     const of = { table, report };
-    if (what === 'changes') return dense(changesSql(of, schema));
-    return `WITH record_values AS (${dense(valuesSql(of, schema, values, what === 'current'))})\n`;
+    if (what === 'changes') return changesSql(of, schema);
+    return `WITH record_values AS (${valuesSql(of, schema, values, what === 'current')})\n`;
   };
   return {
     ...view,
@@ -85,11 +84,11 @@ export function viewOver(
 function partsOf(groups: ReadonlyMap<string, readonly string[]>, usual: string): string {
   const others = [...groups].filter(([sql]) => sql !== usual);
   const unnamed = (sql: string) => sql.replaceAll(/ AS \w+(?=, | FROM record_values)/g, '');
-  const dense = (brands: readonly string[]) => listSql(brands).replaceAll(', ', ',');
+  const named = (brands: readonly string[]) => listSql(brands).replaceAll(', ', ',');
   const listed = others.map(
-    ([sql, brands], index) => `${index === 0 ? sql : unnamed(sql)} WHERE brand IN (${dense(brands)})`,
+    ([sql, brands], index) => `${index === 0 ? sql : unnamed(sql)} WHERE brand IN (${named(brands)})`,
   );
-  const rest = `${unnamed(usual)} WHERE brand NOT IN (${dense(others.flatMap(([, brands]) => brands))})`;
+  const rest = `${unnamed(usual)} WHERE brand NOT IN (${named(others.flatMap(([, brands]) => brands))})`;
   return [...listed, rest].join('\nUNION ALL ');
 }
 

@@ -109,7 +109,7 @@ known_before AS (
   ) AS groups_then
   WHERE added_place IS NULL OR added_place > first_place
 ),
-orders_before AS (SELECT brand, order_id FROM whole WHERE order_id IS NOT NULL GROUP BY brand, order_id HAVING sum(copies_then) > 0),
+orders_then AS (SELECT brand, order_id FROM whole WHERE order_id IS NOT NULL GROUP BY brand, order_id HAVING sum(copies_then) > 0),
 differences AS (
   SELECT c.brand, c.report, c.dt, c.source, c.is_switched, c.is_anew, c.key, ${H_VALUES},
     CASE WHEN h.place = c.first_place THEN 1 ELSE 0 END AS copies_then,
@@ -129,7 +129,7 @@ differences AS (
     CASE WHEN w.is_opening AND b.key IS NULL AND o.order_id IS NULL THEN w.copies_now ELSE 0 END
   FROM whole w
   LEFT JOIN known_before b ON b.brand = w.brand AND b.report = w.report AND b.key = w.key
-  LEFT JOIN orders_before o ON o.brand = w.brand AND o.order_id = w.order_id
+  LEFT JOIN orders_then o ON o.brand = w.brand AND o.order_id = w.order_id
 )`;
 }
 
