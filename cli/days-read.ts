@@ -4,17 +4,17 @@
  * which the days are a separate source. The plan's conditions directly above that source select the days. In doubt a day
  * counts as read.
  */
-import { DAY_PARTITION_KEYS } from '../../shared/column-types.ts';
+import { DAY_PARTITION_KEYS } from '../shared/column-types.ts';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { freshness } from '../../shared/catalog/freshness.ts';
-import { monthOf } from '../../shared/days.ts';
-import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
-import { LEDGER_TABLES, beforeTable } from '../../shared/lake/paths.ts';
-import { reports } from '../../shared/reports/index.ts';
-import { asSqlError, prepared } from '../query-result.ts';
-import { namesIn } from '../sql-names.ts';
-import { openSession } from '../sql-session.ts';
-import { identifier, literal } from '../sql-files.ts';
+import { freshness } from '../shared/catalog/freshness.ts';
+import { monthOf } from '../shared/days.ts';
+import { type Json, isJsonObject, parseJson } from '../shared/json.ts';
+import { LEDGER_TABLES, beforeTable } from '../shared/lake/paths.ts';
+import { reports } from '../shared/reports/index.ts';
+import { asSqlError, prepared } from './query-result.ts';
+import { namesIn } from './sql-names.ts';
+import { openSession } from './sql-session.ts';
+import { identifier, literal } from './sql-files.ts';
 import type { LakeDay } from './lake-days.ts';
 
 /** The columns that depend on the day alone. In a shape all other columns are numbered, so that no name occurs twice. */

@@ -8,7 +8,7 @@ import type { ObjectStore } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
 import { rangesText } from '../shared/status/problems.ts';
-import { type LakeDay, lakeDays } from './mcp/lake-days.ts';
+import { type LakeDay, lakeDays } from './lake-days.ts';
 import { counted } from './output.ts';
 import { cell } from './query-result.ts';
 import { createSqlConnection } from './sql-tables.ts';

@@ -47,7 +47,7 @@ import { dayColumn, withDay } from '../shared/reports/views/typed-day.ts';
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
 import { type CsvTable, createCsvTables } from './csv-tables.ts';
-import { daysRead } from './mcp/days-read.ts';
+import { daysRead } from './days-read.ts';
 import type { Past } from './options.ts';
 import { note } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';

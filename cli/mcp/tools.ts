@@ -25,8 +25,8 @@ import { type QueryResult, cell, query } from '../query-result.ts';
 import { identifier } from '../sql-files.ts';
 import { type SqlLake, createSqlConnection, viewsOfLake } from '../sql-tables.ts';
 import { oneLine } from '../terminal-text.ts';
-import { daysRead } from './days-read.ts';
-import { lakeDays, notesOf } from './lake-days.ts';
+import { daysRead } from '../days-read.ts';
+import { lakeDays, notesOf } from '../lake-days.ts';
 
 const MAX_UNITS = 50_000;
 
