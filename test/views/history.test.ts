@@ -148,6 +148,54 @@ describe('the key of a current row', () => {
   });
 });
 
+describe('what was paid of an order with several lines', () => {
+  const dt = DAYS[0] ?? '';
+  const line = (status: string, commission: string) => ({
+    transid: 't',
+    status,
+    commission,
+    currency: 'EUR',
+  });
+  const current = (...lines: object[]) => lines.map((each) => ({ brand: 'acme', dt, ...each }));
+  const before = { _key: 't', _what: 'altered', _place: 1, _cause: 'reading', _by: `${timeOf(NOW)}` };
+
+  it.each([
+    [
+      'nothing that changed while other lines are not paid',
+      [line('settled', '5'), line('open', '3')],
+      [],
+      '0',
+    ],
+    [
+      'nothing when the other lines are paid later',
+      [line('settled', '5'), line('settled', '3')],
+      [line('settled', '5'), line('open', '3')],
+      '0',
+    ],
+    [
+      'what a line has lost that was void later',
+      [line('settled', '5'), line('cancelled', '3')],
+      [line('settled', '5'), line('open', '3')],
+      '3',
+    ],
+  ])('is %s', async (_what, now, then, reversed) => {
+    await viewsWith('transid');
+    await insert(connection, 'orders', current(...now));
+    await insert(
+      connection,
+      'orders_before',
+      current(...then).map((row) => ({ ...row, ...before })),
+    );
+    const first_by = timeOf(NOW - HOUR);
+    await insert(connection, 'coverage', [
+      { brand: 'acme', report: 'order_list', dt, key: 'transid', first_by },
+    ]);
+    expect(await rows('SELECT reversed_after_paid FROM payouts')).toEqual([
+      { reversed_after_paid: `${reversed}.000000000` },
+    ]);
+  });
+});
+
 /** The one formula: an instant is a place of each day; then the first rows of each group after it. */
 function atSql(instant: string): string {
   const values = 'dt, key, state, publisher_id, counted';

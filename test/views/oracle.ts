@@ -163,11 +163,14 @@ export function reversed(life: Life): Reversed[] {
     const current = now.filter((record) => record.key === key);
     // A record that nothing replaced is what was paid, even if its amount is not known.
     if (!first || (current.length === 1 && !wasReplaced(life, key))) return [];
-    // What is still where it was first paid has not changed, even if its amount is not known.
+    // What is still where it was first paid has not changed, even if its amount is not known. Lines of one key are one group.
     const isStill = !changedSince(life, first.dt, key, first.to);
-    const isSame = (record: Known & { dt?: string }) => isStill && record.dt === first.dt && isPaid(record);
+    const isSame = (record: Known & { dt?: string }) => isStill && record.dt === first.dt;
     const parts = [
-      ...(isStill ? [] : first.records.filter(isPaid)).map((record) => ({ record, sign: 1n })),
+      ...(isStill ? [] : first.records.filter((record) => record.key === key)).map((record) => ({
+        record,
+        sign: 1n,
+      })),
       ...current.filter((record) => !isSame(record)).map((record) => ({ record, sign: -1n })),
     ];
     return [

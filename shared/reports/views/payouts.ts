@@ -69,7 +69,7 @@ export const payouts: ReportView = {
     [
       'reversed_after_paid',
       'decimal(38,9)',
-      'What counted where each record was first paid, minus what counts for it now, on any day; negative: more counts now',
+      'What counted for each key where one of its records was first paid, minus what counts for it now, on any day; negative: more counts now',
     ],
     ...AGES.map((age) => {
       const share = `The share of the commission that counted ${age} days after each day and changed later`;

@@ -7,8 +7,11 @@ const IS_PAID = "state = 'paid'";
 const RECORD = 'brand, dt, report, key, publisher_id, currency';
 const FIELDS = ['key', 'place', 'what', 'changed_by', 'state', 'counted', 'publisher_id', 'currency'];
 
-/** A current record that is where it was first paid has not changed, even if its amount is not known. */
-const CHANGE = `CASE WHEN dt = first_dt AND place = first_place AND ${IS_PAID} THEN CASE WHEN what = 'now' THEN 0 ELSE counted END WHEN what = 'now' THEN -counted ELSE 0 END`;
+/**
+ * All records of the group count where one of them was first paid: the other lines of an order are not new because they are
+ * paid later. A group that is still there has not changed, even if an amount is not known.
+ */
+const CHANGE = `CASE WHEN dt = first_dt AND place = first_place THEN CASE WHEN what = 'now' THEN 0 ELSE counted END WHEN what = 'now' THEN -counted ELSE 0 END`;
 
 /** Keys of records that are there twice, or were paid on another day: they need the order of all their rows. */
 const MOVED_SQL = `SELECT brand AS brand_moved, report AS report_moved, key AS key_moved FROM ${historiesSql('key, what, state')} AS keys
@@ -41,7 +44,7 @@ export function changedSql(ages: readonly number[], others: readonly string[] = 
       WHEN place_${age} IS NULL THEN 0 WHEN what = 'now' THEN -counted WHEN place = place_${age} AND what <> 'added' THEN counted ELSE 0 END AS then_${age}`,
   );
   const ofPaid = `CASE WHEN key IS NULL THEN CASE WHEN what <> 'removed' OR state IS NULL OR NOT (${IS_PAID}) THEN 0 END
-      WHEN place_paid IS NULL OR key_moved IS NOT NULL THEN 0 WHEN what = 'now' THEN -counted WHEN place = place_paid AND ${IS_PAID} THEN counted ELSE 0 END AS paid`;
+      WHEN place_paid IS NULL OR key_moved IS NOT NULL THEN 0 WHEN what = 'now' THEN -counted WHEN place = place_paid AND what <> 'added' THEN counted ELSE 0 END AS paid`;
   const days = daysSql(ages.filter((age) => age > 0));
   const ofDay = 'of_brand = brand AND of_report = report AND of_dt = dt';
   const sums = points.map((point) => `${sumSql({ amount: point })} AS ${point}`);
