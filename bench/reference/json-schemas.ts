@@ -174,10 +174,6 @@ const diff = z.object({
           previousId: nullable.text,
           at: z.string(),
           cause: z.string().describe('reading, rollback or rebuild'),
-          rowsBefore: count,
-          rowsAfter: count,
-          sumsBefore: z.record(z.string(), z.json()),
-          sumsAfter: z.record(z.string(), z.json()),
           diff: z
             .object({ added: count, removed: count, altered: count, records: lists })
             .describe('`records`: at most 10,000; the view `changes` has all'),
@@ -252,7 +248,6 @@ const verify = z.object({
       table: z.string(),
       days: count,
       rows: count,
-      versions: count,
       mismatches: z.array(
         z.object({ dt: z.string(), snapshot: z.string(), message: z.string(), advice: z.string() }),
       ),

@@ -1,18 +1,15 @@
 import { coverageTable } from '../../shared/catalog/coverage.ts';
-import { rowsSql } from '../../shared/catalog/record-sql.ts';
 import { configError } from '../../shared/errors.ts';
 import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
-import { readSchema } from '../../shared/lake/documents/read.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
 import { count, counted, instantText, print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { brandNamed, openExistingLake, readSettings, reportNamed } from '../run-options.ts';
 import { reviewSettings, reviewText } from '../settings-review.ts';
-import { identifier, literal } from '../sql-files.ts';
+import { literal } from '../sql-files.ts';
 import { createSqlConnection } from '../sql-tables.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
@@ -85,7 +82,7 @@ interface ChangedRecord {
 
 /** The changes are the newest first. @throws BrandReportsError `config` if an object of the day is missing or damaged */
 async function changedDays(store: ObjectStore, report: ReportDefinition, of: string, most: number) {
-  const { name, table } = report;
+  const { name } = report;
   const isOfDay = `report = ${literal(name)} AND dt = ${literal(of)}`;
   const daysSql = `SELECT brand, rows, committed_state IN (${statesSql(COMPLETE_STATES)}) AS closed,
     strftime(anew_by, ${TIME}) AS anew FROM ${coverageTable.name} WHERE ${isOfDay} AND rows IS NOT NULL ORDER BY brand`;
@@ -99,28 +96,19 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
       SELECT brand, place, what, key, columns, before, after, count(*) AS copies FROM changes
       WHERE ${isOfDay} AND (what <> 'altered' OR columns IS NOT NULL OR after IS NULL) GROUP BY ALL
     ) QUALIFY row_number() OVER (PARTITION BY brand, place ORDER BY what DESC, key) <= ${most} ORDER BY what DESC, key`;
-  const history = report.views.find((view) => view.name === `${table.slice(0, -1)}_history`)?.name;
   const lake = { store, reports: { [name]: report }, settings: undefined, nowMs: Date.now(), day: of };
-  const read = [daysSql, changesSql, ...(history === undefined ? [] : [`FROM ${history}`])].join('; ');
-  const connection = await createSqlConnection({ ...lake, onUnreadable, onGap: () => {} }, read);
+  const connection = await createSqlConnection(
+    { ...lake, onUnreadable, onGap: () => {} },
+    `${daysSql}; ${changesSql}`,
+  );
   const rowsOf = async (sql: string): Promise<Fact[]> =>
     (await connection.runAndReadAll(sql)).getRowObjectsJson();
   try {
-    const schema = await readSchema(store, report);
-    const numbers = schema.columns.filter(({ type }) => /^(bigint|double|decimal)/.test(type));
-    const names = numbers.map((column) => column.name);
-    const rows = inDuckDb(rowsSql({ table, report: name }, schema, names, ['_key', '_what', '_place']));
-    const places = `(SELECT brand, unnest(range(coalesce(anew_place, 0), place + 1)) AS reached FROM ${coverageTable.name} WHERE ${isOfDay})`;
-    const placed = `(SELECT * EXCLUDE (_key, _what, _place), _key AS key, _what AS what, _place AS place FROM ${rows})`;
-    const sums = await rowsOf(placedSumsSql(placed, places, names));
-    if (history !== undefined)
-      sums.push(...(await rowsOf(placedSumsSql(history, places, ['amount', 'commission'], 'currency'))));
     const [changes, records] = [await rowsOf(changesSql), await rowsOf(recordsSql)];
     return (await rowsOf(daysSql)).map(({ brand, rows: stored, closed, anew }) => {
       const isOwn = (fact: Fact) => fact.brand === brand;
-      const sumsAt = (place: number) => sums.filter((fact) => isOwn(fact) && Number(fact.reached) === place);
       const recordsOf = ({ place }: Fact) => records.filter((each) => isOwn(each) && each.place === place);
-      const own = changes.filter(isOwn).map((fact) => changeOf(fact, sumsAt, recordsOf(fact)));
+      const own = changes.filter(isOwn).map((fact) => changeOf(fact, recordsOf(fact)));
       const head = { brand: shown(brand), report: name, day: of, rows: Number(stored), closed };
       return { ...head, ...(anew !== null && { anew }), changes: own };
     });
@@ -131,23 +119,6 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
 
 const TIME = "'%Y-%m-%dT%H:%M:%S.%gZ'";
 
-/** A group of records with one key counts as it was before its first later change. @param by divides the sums: `amount USD` */
-function placedSumsSql(table: string, places: string, names: readonly string[], by?: string): string {
-  const of = by === undefined ? "''" : `' ' || coalesce(${by}, 'without ${by}')`;
-  const sumSql = (name: string, value: string) =>
-    `SELECT brand, reached, ${literal(name)} || ${of} AS name, CAST(sum(${value}) AS varchar) AS sum FROM signed WHERE sign <> 0 GROUP BY ALL`;
-  const sums = names.map((name) => sumSql(name, `sign * ${identifier(name)}`));
-  return `WITH signed AS (
-  SELECT r.*, p.reached, CASE WHEN key IS NULL THEN CASE what WHEN 'added' THEN -1 ELSE 1 END
-    WHEN what <> 'added' AND rank() OVER (PARTITION BY r.brand, p.reached, key ORDER BY place) = 1 THEN 1 ELSE 0 END AS sign
-  FROM ${table} AS r JOIN ${places} AS p ON r.brand = p.brand AND place > p.reached
-)
-${[...(by === undefined ? [sumSql(ALL_ROWS, 'sign')] : []), ...sums].join(' UNION ALL ')}`;
-}
-
-/** The name of the number of rows among the sums; no column has it. */
-const ALL_ROWS = ' rows';
-
 function onUnreadable(what: string, why: string): never {
   throw configError(
     'changes_unreadable',
@@ -155,24 +126,14 @@ function onUnreadable(what: string, why: string): never {
   );
 }
 
-function changeOf(fact: Fact, sumsAt: (place: number) => Fact[], records: readonly Fact[]) {
-  const [before = {}, after = {}] = [-1, 0].map((step) => sumsOf(sumsAt(Number(fact.place) + step)));
-  const { [ALL_ROWS]: rowsBefore = 0, ...sumsBefore } = before;
-  const { [ALL_ROWS]: rowsAfter = 0, ...sumsAfter } = after;
+function changeOf(fact: Fact, records: readonly Fact[]) {
   return {
     ...{ id: fact.version, previousId: fact.previous, at: shown(fact.changed_at), cause: shown(fact.cause) },
-    ...{ rowsBefore: Number(rowsBefore), rowsAfter: Number(rowsAfter), sumsBefore, sumsAfter },
     diff: {
       ...{ added: Number(fact.added), removed: Number(fact.removed), altered: Number(fact.altered) },
       records: records.map(recordOf),
     },
   };
-}
-
-function sumsOf(facts: readonly Fact[]): Record<string, string> {
-  const known = facts.filter(({ sum }) => sum !== null);
-  const digits = (sum: string) => (sum.includes('.') ? sum.replace(/\.?0+$/, '') : sum);
-  return Object.fromEntries(known.map(({ name, sum }) => [shown(name), digits(shown(sum))]));
 }
 
 function recordOf({ what = null, key = null, columns, before, after, copies }: Fact): ChangedRecord {
@@ -200,10 +161,8 @@ function dayText(
   return [styleText('bold', head), ...changes.map(changeText)].join('\n\n');
 }
 
-function changeText(change: Change): string {
-  const { at, cause, rowsBefore, rowsAfter, diff } = change;
+function changeText({ at, cause, diff }: Change): string {
   const { records, added, removed, altered } = diff;
-  const size = `${count(rowsBefore)} → ${counted(rowsAfter, 'row')}`;
   const counts = [
     styleText('green', `+${count(added)}`),
     styleText('red', `−${count(removed)}`),
@@ -211,20 +170,10 @@ function changeText(change: Change): string {
   ].join(' ');
   const left = added + removed + altered - records.reduce((sum, { copies = 1 }) => sum + copies, 0);
   return [
-    `${styleText('cyan', instantText(at))}  ${cause}  ${size}  ${counts}`,
-    ...sumLines(change),
+    `${styleText('cyan', instantText(at))}  ${cause}  ${counts}`,
     ...records.flatMap(recordText),
     ...(left > 0 ? [`  and ${count(left)} more: --json, or SELECT * FROM changes`] : []),
   ].join('\n');
-}
-
-function sumLines({ sumsBefore, sumsAfter }: Change): string[] {
-  const names = Object.keys({ ...sumsBefore, ...sumsAfter });
-  // The sum of a column may add several currencies.
-  return names
-    .filter((name) => !names.some((other) => other.startsWith(`${name} `)))
-    .filter((name) => sumsBefore[name] !== sumsAfter[name])
-    .map((name) => `  sum of ${name}: ${shown(sumsBefore[name])} → ${shown(sumsAfter[name])}`);
 }
 
 function recordText({ what, key, copies = 1, record = {}, columns }: ChangedRecord): string[] {

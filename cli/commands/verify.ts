@@ -1,7 +1,6 @@
 /**
  * Finds what is damaged in a lake; each finding has a command that heals it. Current files are read with parquetjs-lite,
- * which shares no code with the writer. A run may publish meanwhile, so a day that differs is compared again. Older
- * versions have no digests, and reading them all would take many times as long: only their ends are read.
+ * which shares no code with the writer. A run may publish meanwhile, so a day that differs is compared again.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +10,7 @@ import { isDay, isInSpan, monthOf } from '../../shared/days.ts';
 import { BrandReportsError, configError } from '../../shared/errors.ts';
 import { beforeShape } from '../../shared/history/index.ts';
 import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
-import { type LakeDocuments, createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
-import { type Committed, loseVersion } from '../../shared/lake/documents/ledger.ts';
+import type { Committed } from '../../shared/lake/documents/ledger.ts';
 import {
   type CommittedDay,
   type ReportLedgers,
@@ -26,7 +24,7 @@ import type { Row } from '../../shared/lake/table/columns.ts';
 import { Digest } from '../../shared/lake/table/digest.ts';
 import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { type DamagedDocument, lostVersions, restoreDocuments } from '../../shared/restore/index.ts';
+import { type DamagedDocument, restoreDocuments } from '../../shared/restore/index.ts';
 import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -34,7 +32,7 @@ import { type LinkDamage, linkAt, linkDamages, linking } from '../local-links.ts
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
-import { count, counted, note, print, printJson } from '../output.ts';
+import { count, counted, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showLine } from '../progress-line.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
@@ -47,17 +45,11 @@ interface VerifiedTable {
   table: string;
   days: number;
   rows: number;
-  versions: number;
   mismatches: Mismatch[];
 }
 
 /** A damaged document, with a command unless it was restored. The days that it describes are not verified. */
 type FoundDocument = DamagedDocument & Partial<Pick<Mismatch, 'advice'>>;
-
-interface Restored {
-  unusable: ReadonlySet<string>;
-  ledgers: Pick<LakeDocuments, 'ledger'> | undefined;
-}
 
 export function addVerify(program: CliCommand): void {
   program
@@ -98,9 +90,8 @@ export function addVerify(program: CliCommand): void {
       if (documents.some(({ outcome }) => outcome === 'restored'))
         await rewriteDatabase(access.lake, undefined);
       const unusable = new Set(documents.flatMap(({ advice, key }) => (advice === undefined ? [] : [key])));
-      const ledgers = restore ? createLakeDocuments({ ...access, store: access.lake.store }) : undefined;
       const lake = await readLedgers(access.lake.store, reports, span);
-      const tables = await verifyTables(access.lake.store, lake, wanted, flags, { unusable, ledgers });
+      const tables = await verifyTables(access.lake.store, lake, wanted, flags, unusable);
       if (tables.length + documents.length === 0)
         throw configError(
           'nothing_to_verify',
@@ -114,15 +105,13 @@ export function addVerify(program: CliCommand): void {
     });
 }
 
-const restoring = () => printedCommand('verify', ['--restore']);
-
 function withAdvice(document: DamagedDocument): FoundDocument {
   const { key, outcome, writtenAt } = document;
   if (outcome === 'restored') return document;
   const { month = '', brand = '' } = parseCloseKey(key) ?? {};
   const isLeftDamaged = brand !== '' && writtenAt === undefined && outcome === 'damaged';
   const removing = printedCommand('close', [month, '--brand', brand, '--remove']);
-  return { ...document, advice: isLeftDamaged ? removing : restoring() };
+  return { ...document, advice: isLeftDamaged ? removing : printedCommand('verify', ['--restore']) };
 }
 
 function dayCommand(
@@ -137,7 +126,7 @@ async function verifyTables(
   lake: readonly ReportLedgers[],
   wanted: readonly string[],
   flags: RunFlags,
-  restored: Restored,
+  unusable: ReadonlySet<string>,
 ): Promise<VerifiedTable[]> {
   const { from = '', to = '9' } = flags;
   const isWanted = (day: string) => day >= from && day <= to;
@@ -147,11 +136,11 @@ async function verifyTables(
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
     const ledgers = lake.filter((each) => each.report === report && isOfBrand(each));
     const ofBrands: VerifiedTable[] = [];
-    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted, restored));
+    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted, unusable));
     const isInScope = (damage: LinkDamage) =>
       isWanted(damage.dt) &&
       isOfBrand(damage) &&
-      !restored.unusable.has(ledgerKey(report.name, damage.brand, monthOf(damage.dt)));
+      !unusable.has(ledgerKey(report.name, damage.brand, monthOf(damage.dt)));
     for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, isInScope)) {
       const own = ofBrands.find((each) => each.brand === brand);
       const mismatches = own?.mismatches ?? [];
@@ -159,7 +148,7 @@ async function verifyTables(
       if (!mismatches.some(({ dt, snapshot }) => dt === mismatch.dt && snapshot === mismatch.snapshot))
         mismatches.push(mismatch);
       // A link in the place of a folder is removed before files are linked into the folder.
-      if (!own) ofBrands.unshift({ brand, table: report.table, days: 0, rows: 0, versions: 0, mismatches });
+      if (!own) ofBrands.unshift({ brand, table: report.table, days: 0, rows: 0, mismatches });
     }
     verified.push(...ofBrands.filter(({ days, mismatches }) => days + mismatches.length > 0));
   }
@@ -171,7 +160,7 @@ async function verifyBrand(
   store: ObjectStore,
   ledgers: ReportLedgers,
   isWanted: (day: string) => boolean,
-  { unusable, ledgers: documents }: Restored,
+  unusable: ReadonlySet<string>,
 ): Promise<VerifiedTable> {
   const { brand, report } = ledgers;
   const days = committedDays([ledgers]).filter(({ day }) => isWanted(day));
@@ -181,19 +170,8 @@ async function verifyBrand(
     const mismatch = await verifyDay(store, day);
     if (mismatch) mismatches.push(mismatch);
   }
-  showLine(`${brand} ${report.table} · older versions`);
-  const versions = await lostVersions(store, ledgers, ({ day }) => isWanted(day));
-  for (const { day, snapshot, problem } of versions.lost) {
-    const message = `its older version ${snapshot} ${problem}`;
-    if (!documents) mismatches.push({ dt: day.day, snapshot, message, advice: restoring() });
-    // Then queries of its time report missing rows instead of rows of another version.
-    await documents
-      ?.ledger(report, brand, monthOf(day.day))
-      .update((ledger) => loseVersion(ledger, day.day, snapshot));
-    if (documents) note(`${brand} ${report.table} ${day.day}: ${message}; its ledger records that now`);
-  }
   const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
-  return { brand, table: report.table, days: days.length, rows, versions: versions.count, mismatches };
+  return { brand, table: report.table, days: days.length, rows, mismatches };
 }
 
 async function damagedLinks(
@@ -318,9 +296,9 @@ async function problemOf(
 }
 
 function verifyText(documents: readonly FoundDocument[], tables: readonly VerifiedTable[]): string {
-  const cells = tables.map(({ brand, table: name, days, rows, versions, mismatches }) => ({
+  const cells = tables.map(({ brand, table: name, days, rows, mismatches }) => ({
     ...{ brand, table: name, days, rows },
-    ...{ 'older versions': versions, mismatches: mismatches.length },
+    mismatches: mismatches.length,
   }));
   const findings = tables.flatMap(({ brand, table: name, mismatches }) =>
     mismatches.map((each) => ({ ...each, what: `${brand} ${name} ${each.dt}` })),

@@ -1,4 +1,3 @@
-/* A mart replaces a day when `digest` of `coverage`, which identifies the content of the day, has changed. */
 import { STATE_WORDS, type ReportDefinition } from '../../shared/reports/definition.ts';
 import { NOW_SQL, sumSql, unknownAmountsSql } from '../../shared/reports/views/view-sql.ts';
 
@@ -10,6 +9,9 @@ export const PROJECT = `name: brand_reports
 version: 1.0.0
 require-dbt-version: [">=1.10.0", "<2.0.0"]
 profile: brand_reports
+models:
+  # Each build makes the marts anew, because settings may have given old records another meaning.
+  brand_reports: {marts: {+materialized: table}}
 vars:
   # Athena: the Glue catalog and database of the lake.
   brand_reports_catalog: awsdatacatalog
@@ -115,47 +117,6 @@ where last_changed_at >= ${NOW_SQL} - interval '{{ within_hours }}' hour
 select {{ columns | join(', ') }}, count(*) as copies from {{ model }} group by {{ columns | join(', ') }} having count(*) > 1
 {% endtest %}
 `;
-
-export const VERSIONS = `{# Returns a row for each day that has a version of one of the reports. day_version identifies the content of all these reports. #}
-{% macro brand_reports_versions(reports) %}
-select brand, dt, brand || '/' || dt
-  {%- for report in reports %} || '/' || coalesce(max(case when report = '{{ report }}' then digest end), '-'){% endfor %} as day_version
-from {{ source('brand_reports', 'coverage') }}
-where digest is not null and report in ('{{ reports | join("', '") }}')
-group by brand, dt
-{% endmacro %}
-
-{# Deletes, before an incremental run, the days whose version the lake no longer has. A full refresh compiles without a connection. #}
-{% macro brand_reports_forget(reports) %}
-{% if not flags.FULL_REFRESH and is_incremental() %}
-delete from {{ this }} where day_version not in (select day_version from ({{ brand_reports_versions(reports) }}) as versions)
-{% endif %}
-{% endmacro %}
-
-{# Returns the days that the model lacks: all days in the first run, later the new days and the days that brand_reports_forget deleted. #}
-{% macro brand_reports_taken(reports) %}
-select * from ({{ brand_reports_versions(reports) }}) as versions
-{% if not flags.FULL_REFRESH and is_incremental() %}where day_version not in (select day_version from {{ this }}){% endif %}
-{% endmacro %}
-`;
-
-/** A mart that rebuilds only days whose version changed. @param sql over the sources */
-export function mart(sql: string, reports: readonly Named[]): string {
-  const names = `[${reports.map(({ name }) => `'${name}'`).join(', ')}]`;
-  return `{{ config(
-  materialized='incremental', incremental_strategy='append', table_type='iceberg',
-  pre_hook="{{ brand_reports_forget(${names}) }}"
-) }}
-with taken as (
-  {{ brand_reports_taken(${names}) }}
-)
-select mart.*, taken.day_version, cast('{{ run_started_at.strftime("%Y-%m-%dT%H:%M:%SZ") }}' as varchar) as taken_at
-from (
-${sql}
-) as mart
-join taken on mart.brand = taken.brand and mart.dt = taken.dt
-`;
-}
 
 export function viewSql(view: string): string {
   return `select * from {{ source('brand_reports', '${view}') }}`;

@@ -7,12 +7,7 @@ import type { Column } from '../../shared/column-types.ts';
 import { chosenFields, tableColumns } from '../../shared/lake/documents/described-columns.ts';
 import type { TableColumn } from '../../shared/ports.ts';
 import { CLICK_ONCE_SQL } from '../../shared/reports/attribution.ts';
-import {
-  type ReportDefinition,
-  type ReportRegistry,
-  allViews,
-  tablesReadBy,
-} from '../../shared/reports/definition.ts';
+import { type ReportDefinition, type ReportRegistry, allViews } from '../../shared/reports/definition.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
 import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import * as files from './files.ts';
@@ -44,27 +39,22 @@ const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   attribution: { click: CLICK_ONCE_SQL },
 };
 
-/** Each mart, and the view of the lake whose tables decide which days it replaces. */
-const MARTS = [
-  ['publisher_daily', 'publisher_performance', files.viewSql('publisher_performance')],
-  ['orders_daily', 'orders_daily', files.viewSql('orders_daily')],
-  ['commission_ledger', 'transactions_daily', files.LEDGER_SQL],
-] as const;
+const MARTS = {
+  publisher_daily: files.viewSql('publisher_performance'),
+  orders_daily: files.viewSql('orders_daily'),
+  commission_ledger: files.LEDGER_SQL,
+};
 
 export function dbtProject(lake: DbtLake): Map<string, string> {
   const all = Object.values(lake.reports);
-  const views = allViews(lake.reports);
-  const marts = MARTS.map(([name, of, sql]) => {
-    const tables = views.flatMap((view) => (view.name === of ? tablesReadBy(views, view) : []));
-    const read = all.filter(({ table }) => tables.includes(table));
-    return [`models/marts/brand_reports__${name}.sql`, files.mart(sql, read)] as const;
-  });
+  const marts = Object.entries(MARTS).map(
+    ([name, sql]) => [`models/marts/brand_reports__${name}.sql`, sql] as const,
+  );
   return new Map([
     ['dbt_project.yml', files.PROJECT],
     ['profiles.yml', files.profiles(lake.database === undefined ? undefined : yaml(lake.database))],
     ['.gitignore', files.GITIGNORE],
     ['macros/tests.sql', files.tests(lake.graceHours)],
-    ['macros/versions.sql', files.VERSIONS],
     ['models/sources.yml', sourcesYaml(lake)],
     [
       'models/models.yml',

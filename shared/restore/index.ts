@@ -1,2 +1,1 @@
-export { lostVersions } from './lost-versions.ts';
 export { type DamagedDocument, restoreDocuments } from './restore.ts';

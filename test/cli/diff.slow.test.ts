@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => sample.close());
 
 describe('diff', () => {
-  it('shows the changes of a later reading: counts, sums, and each record', async () => {
+  it('shows the changes of a later reading: counts, and each record', async () => {
     const { code, stdout } = await runCli(['diff', 'orders', day, ...inLake]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -31,10 +31,7 @@ describe('diff', () => {
         `^acme orders ${day}: [\\d,]+ rows?, changed 2 times since it was closed first\n\n.* \\+0 −0 ~1\n`,
       ),
     );
-    expect(stdout).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d UTC {2}reading {2}[\d,]+ → [\d,]+ rows? {2}\+0 −1 ~1$/m,
-    );
-    expect(stdout).toMatch(/^ {2}sum of amount USD: [\d.]+ → [\d.]+$/m);
+    expect(stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d UTC {2}reading {2}\+0 −1 ~1$/m);
     expect(stdout).toMatch(/^ {2}− \S+ {2}.*status=/m);
     expect(stdout).toMatch(/^ {2}~ \S+\n {4}status: \w+ → restated$/m);
     expect(stdout).toContain('status: restated → \\u001b[31mred\n');
@@ -54,8 +51,6 @@ describe('diff', () => {
     ]);
     const [newest, first] = days[0].changes;
     expect(newest.previousId).toBe(first.id);
-    expect(first.rowsAfter).toBe(first.rowsBefore - 1);
-    expect(first.sumsBefore.amount).not.toBe(first.sumsAfter.amount);
     expect(first.diff.records).toEqual([
       {
         what: 'removed',

@@ -192,7 +192,6 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
     },
     /the snapshot is missing/,
   ],
-  ['an older version that is missing', () => rmSync(older()), /older version .* is missing/],
   ['a link that is missing', () => rmSync(link()), WRONG],
   ['a folder of links', () => rmSync(join(lake, 'current'), { recursive: true }), WRONG],
   ['a link to another file', () => overwrite(link(), readFileSync(current(other))), WRONG],

@@ -105,11 +105,6 @@ async function rows(lake: string, sql: string): Promise<unknown[][]> {
   return found;
 }
 
-/** The days that the build took at each time, by mart, in order. */
-async function takenDays(lake: string, mart: string): Promise<unknown[][]> {
-  return rows(lake, `SELECT DISTINCT dt, taken_at FROM brand_reports__${mart} ORDER BY dt`);
-}
-
 function ordersOf(of: string): string {
   return `SELECT count(*) > 0 FROM brand_reports__orders_daily WHERE dt = '${of}'`;
 }
@@ -117,8 +112,8 @@ function ordersOf(of: string): string {
 /** The number of rows that a mart and a view of the lake do not share. */
 function differences(mart: string, view: string): string {
   return `SELECT count(*) FROM (
-  (SELECT * EXCLUDE (day_version, taken_at) FROM brand_reports__${mart} EXCEPT ALL FROM brand_reports.${view}) UNION ALL
-  (FROM brand_reports.${view} EXCEPT ALL SELECT * EXCLUDE (day_version, taken_at) FROM brand_reports__${mart}))`;
+  (FROM brand_reports__${mart} EXCEPT ALL FROM brand_reports.${view}) UNION ALL
+  (FROM brand_reports.${view} EXCEPT ALL FROM brand_reports__${mart}))`;
 }
 
 describe('the project of a lake', () => {
@@ -176,11 +171,7 @@ describe('the project of a lake', () => {
 
   it('compiles for Athena without a connection, and never reads the JSON of DuckDB there', async () => {
     await dbt('clean', 'parse', '--target', 'athena');
-    await dbt(
-      'clean',
-      'compile',
-      ...['--target', 'athena', '--full-refresh', '--no-populate-cache', '--no-introspect'],
-    );
+    await dbt('clean', 'compile', ...['--target', 'athena', '--no-populate-cache', '--no-introspect']);
     const compiled = join(project('clean'), 'target', 'compiled', 'brand_reports', 'models');
     const files = (await readdir(compiled, { recursive: true })).filter((path) => path.endsWith('.sql'));
     const texts = await Promise.all(files.map((path) => readFile(join(compiled, path), 'utf8')));
@@ -189,9 +180,7 @@ describe('the project of a lake', () => {
     expect(texts.join()).not.toMatch(/json_valid|json_extract_string|"main"/);
   }, 600_000);
 
-  it('flags only a restatement, and rebuilds only the day that changed', async () => {
-    const before = await takenDays('clean', 'orders_daily');
-    const ledger = await takenDays('clean', 'commission_ledger');
+  it('flags only a restatement, whose sums the next build has', async () => {
     const sum = `SELECT sum(commission) FROM brand_reports__orders_daily WHERE dt = '${day}'`;
     const [[old]] = (await rows('clean', sum)) as [[string]];
     change('order_list', day, (held) =>
@@ -199,10 +188,6 @@ describe('the project of a lake', () => {
     );
     await cli('sync', 'order_list', '--from', day, '--to', day, ...inLake('clean'));
     expect(await build('clean')).toEqual({ no_restatements_orders: 'warn' });
-    const after = await takenDays('clean', 'orders_daily');
-    expect(after.map(([dt]) => dt)).toEqual(before.map(([dt]) => dt));
-    expect(after.filter((row, index) => row[1] !== before[index]?.[1]).map(([dt]) => dt)).toEqual([day]);
-    expect(await takenDays('clean', 'commission_ledger')).toEqual(ledger);
     expect((await rows('clean', sum))[0]?.[0]).not.toBe(old);
     expect(await rows('clean', differences('publisher_daily', 'publisher_performance'))).toEqual([['0']]);
     expect(await rows('clean', differences('orders_daily', 'orders_daily'))).toEqual([['0']]);

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { versionAt } from './version-at.ts';
-import { daysOfLedgers, readLedgers, snapshotKeyOf } from '../../shared/lake/documents/read.ts';
+import { daysOfLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
+import { versionKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { pythonPackages } from '../fakes/python-packages.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -59,7 +60,7 @@ it('I3: pyiceberg and DuckDB read the same rows as the links and --as-of, after 
         const snapshot = versionAt(day.entry, atMs);
         const rows = day.entry.committed?.rows ?? 0;
         return snapshot !== undefined && rows > 0
-          ? [`${disk.iceberg?.url}/${snapshotKeyOf(day, snapshot)}`]
+          ? [`${disk.iceberg?.url}/${versionKey(day.report.table, day.brand, day.day, snapshot)}`]
           : [];
       })
       .sort();

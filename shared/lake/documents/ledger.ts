@@ -169,8 +169,6 @@ const superseded = storedObject(() => ({
   /** Whether it has the whole day, or was read while the day was open; missing if the ledger was made from snapshots. */
   whole: z.optional(z.boolean()),
   timeZone: z.optional(z.string()),
-  /** A restore found that its object is missing or truncated, or it was damaged and replaced by equal content. */
-  isLost: z.optional(z.literal(true)),
 }));
 
 const disregarded = storedObject(() => ({
@@ -415,7 +413,6 @@ function replaceCommitted(
   const replaced: Superseded | undefined = before && {
     snapshot: before.snapshot,
     at: null,
-    ...(before.digest === next.digest && { isLost: true as const }),
     ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
   };
   const versions = replaced ? [...superseded, replaced] : superseded;
@@ -499,12 +496,6 @@ export function changeEvent(
   if (!events || !event || event === next) return ledger;
   const pending = events.pending.flatMap((each) => (each === event ? (next ?? []) : each));
   return withEntry(ledger, day, (entry): DayEntry => ({ ...entry, events: { ...events, pending } }));
-}
-
-export function loseVersion(ledger: Ledger, day: string, lost: string): Ledger {
-  const noted = (version: Superseded): Superseded =>
-    version.snapshot === lost ? { ...version, isLost: true } : version;
-  return withEntry(ledger, day, (entry) => ({ ...entry, superseded: entry.superseded?.map(noted) }));
 }
 
 export async function undamagedLedgers(readings: readonly Promise<Ledger>[]): Promise<Map<string, Ledger>> {

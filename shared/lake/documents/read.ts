@@ -23,7 +23,6 @@ import {
   parseReportStateKey,
   parseLedgerKey,
   schemaKey,
-  versionKey,
 } from '../paths.ts';
 import type { ObjectStore } from '../../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../../reports/definition.ts';
@@ -228,10 +227,6 @@ export function committedDays(reports: readonly ReportLedgers[]): CommittedDay[]
   return daysOfLedgers(reports).flatMap(({ entry: { committed }, ...day }) =>
     committed ? [{ ...day, committed }] : [],
   );
-}
-
-export function snapshotKeyOf({ brand, report, day }: TableDay, snapshot: string): string {
-  return versionKey(report.table, brand, day, snapshot);
 }
 
 /** By table of the report, in the order in which they are published: the id of a committed day's object. */

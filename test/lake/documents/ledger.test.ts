@@ -171,8 +171,7 @@ describe('a commit', () => {
       committed: { ...next, committedAt: NOW },
       superseded: [
         { snapshot: 's0', at: claim.at },
-        // Only a damaged version is replaced by equal content.
-        { snapshot: 's1', at: null, ...whole, isLost: true },
+        { snapshot: 's1', at: null, ...whole },
       ],
       continuation: 'q2',
     });
@@ -357,7 +356,7 @@ describe('a version that is committed without a reading', () => {
       },
       superseded: [
         { snapshot: 's0', at: NOW },
-        { snapshot: 's1', at: null, ...whole, isLost: true },
+        { snapshot: 's1', at: null, ...whole },
       ],
     });
   });
