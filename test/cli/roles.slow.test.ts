@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type JsonObject, numberText } from '../../shared/json.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -9,44 +9,7 @@ import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 interface Reading {
   record: (order: JsonObject) => JsonObject;
   fields?: Record<string, string | null>;
-  words?: Record<string, string>;
-  /** The notes of `query` on roles without a field. */
-  notes: string[];
 }
-
-const STATES: Readonly<Record<string, string>> = { new: 'Pending', effective: '4', void: 'Annulled' };
-
-const READINGS: Readonly<Record<string, Reading>> = {
-  'the names of the interface': { record: (order) => order, notes: [] },
-  'other names, and no channel': {
-    record: ({ amount, commission, status, channel_id: _channel, currency, ...rest }) => ({
-      ...rest,
-      ...{ total: amount ?? null, sale_commission: commission ?? null, currency_code: currency ?? null },
-      order_status: ` ${String(status).toUpperCase()}`,
-    }),
-    notes: ['"fields": { "channel_id": null } in brands.acme.reports.order_list'],
-  },
-  'nested amounts, and words of its own': {
-    record: ({ amount, commission, status, publisher_id, currency, ...rest }) => ({
-      ...rest,
-      money: { sum: amount ?? null, due: commission ?? null, in: currency ?? null },
-      stage: STATES[String(status)] ?? null,
-      aff: publisher_id ?? null,
-    }),
-    fields: {
-      amount: 'money.sum',
-      commission: 'money.due',
-      currency: 'money.in',
-      state: 'stage',
-      publisher_id: 'aff',
-    },
-    words: { pending: 'new', '4': 'effective', ANNULLED: 'void' },
-    notes: [],
-  },
-};
-
-const SQL = `SELECT currency, sum(orders) AS orders, sum(orders_void) AS void, CAST(sum(commission) AS varchar) AS commission,
-  CAST(sum(amount) AS varchar) AS amount FROM publisher_performance WHERE currency IS NOT NULL GROUP BY currency ORDER BY currency`;
 
 let sample: SampleBrandForCli;
 let orders: SampleBrandForCli['service']['brands'][string]['records']['order_list'];
@@ -59,11 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-async function synced(name: string, { record, fields = {}, words = {} }: Reading): Promise<string[]> {
+async function synced(name: string, { record, fields = {} }: Reading): Promise<string[]> {
   sample.acme.records.order_list = orders.map((held) => ({ at: held.at, record: record(held.record) }));
   const [, settingsFile = ''] = sample.flags;
   const { brands } = JSON.parse(await readFile(settingsFile, 'utf8'));
-  const own = { ...brands.acme, reports: { order_list: { fields, states: { words } } } };
+  const own = { ...brands.acme, reports: { order_list: { fields } } };
   const file = await sample.writeSettings(`${name}.json`, { brands: { acme: own } });
   const flags = ['--settings', file, '--lake', join(sample.folder, name)];
   const { code, stderr } = await runCli(['sync', 'order_list', ...flags, ...sample.flags.slice(2, 4)]);
@@ -71,58 +34,9 @@ async function synced(name: string, { record, fields = {}, words = {} }: Reading
   return flags;
 }
 
-/** By currency: orders, void orders, and the commission and amount of the others, from the records themselves. */
-function expected(): object[] {
-  const { firstDay, today } = sample;
-  const rows = new Map<string, { orders: number; void: number; commission: number; amount: number }>();
-  for (const { at, record } of orders) {
-    const day = new Intl.DateTimeFormat('sv', { timeZone: 'America/New_York' }).format(at);
-    if (day < firstDay || day > today || at > Date.now()) continue;
-    const row = rows.get(String(record.currency)) ?? { orders: 0, void: 0, commission: 0, amount: 0 };
-    rows.set(String(record.currency), row);
-    const isVoid = record.status === 'void';
-    const isSale = record.type !== 'bonus';
-    row.orders += isSale ? 1 : 0;
-    row.void += isSale && isVoid ? 1 : 0;
-    row.commission += isVoid
-      ? 0
-      : Math.round(100 * Number(numberText(record.commission) ?? record.commission));
-    row.amount +=
-      isVoid || !isSale ? 0 : Math.round(100 * Number(numberText(record.amount) ?? record.amount));
-  }
-  return [...rows]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([currency, { commission, amount, ...counts }]) => ({
-      currency,
-      ...counts,
-      ...{ commission: (commission / 100).toFixed(9), amount: (amount / 100).toFixed(9) },
-    }));
-}
-
-describe('views of a service that names its fields by', () => {
-  it.each(Object.entries(READINGS))('%s have the same numbers, by currency', async (name, reading) => {
-    const flags = await synced(name.replaceAll(/\W/g, '-'), reading);
-    const { stdout, stderr } = await runCli(['query', '--json', ...flags, SQL.replaceAll('\n', ' ')]);
-    const rows = JSON.parse(stdout).map(({ orders: count, void: cancelled, ...row }: JsonObject) => ({
-      ...row,
-      ...{ orders: Number(count), void: Number(cancelled) },
-    }));
-    expect(rows).toEqual(expected());
-    const other = await runCli(['query', '--json', ...flags, 'SELECT count(*) FROM channel_conversion']);
-    const notes = `${stderr}${other.stderr}`
-      .split('\n')
-      .filter((line) => /^note: (?!settings of)/.test(line));
-    expect(notes).toHaveLength(reading.notes.length);
-    for (const [index, note] of reading.notes.entries()) expect(notes[index]).toContain(note);
-    const status = await runCli(['status', ...flags]);
-    for (const note of reading.notes) expect(status.stdout).toContain(note);
-  });
-});
-
 describe('a currency of another name', () => {
   const unit = {
     record: ({ currency, ...rest }: JsonObject) => ({ ...rest, payout_unit: currency ?? null }),
-    notes: [],
   };
 
   it('makes amounts NULL until the settings name its role', async () => {
@@ -160,7 +74,7 @@ describe('a service whose orders have no state', () => {
     ],
     ['by its settings', { state: null }, /by its settings no field has the role state, so sums are NULL in/],
   ])('has no sum of what counts, and each outlet explains why: %s', async (name, fields, note) => {
-    const flags = await synced(name.replaceAll(' ', '-'), { record, fields, notes: [] });
+    const flags = await synced(name.replaceAll(' ', '-'), { record, fields });
     for (const [view, columns] of Object.entries(UNKNOWN)) {
       const sql = `SELECT ${columns}, unknown_amounts > 0 AS is_counted FROM ${view} WHERE brand = 'acme'${view === 'publisher_performance' ? ' AND orders > 0' : ''}`;
       const { stdout, stderr } = await runCli(['query', '--json', ...flags, sql]);
