@@ -148,28 +148,19 @@ const begins =
   (...starts: readonly string[]) =>
   (head: string) =>
     starts.some((start) => head.startsWith(start));
-const zerosIn = (head: string) =>
-  Array.from(head.slice(0, 4), (byte) => (byte === '\0' ? '0' : 'x')).join('');
-const ZIP = 'PK\x03\x04';
-const IN_WORKBOOKS = /xl\/|\[Content_Types\]\.xml|opendocument\.spreadsheet/;
 const save = () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"';
 
 const OTHERS: readonly Kind[] = [
-  ['a workbook', (head) => begins(ZIP)(head) && IN_WORKBOOKS.test(head), save],
-  ['a workbook', begins('\xd0\xcf\x11\xe0'), save],
-  ['a zip archive', begins(ZIP, 'PK\x05\x06'), (file) => `Unpack it: unzip ${shellWord(file)}`],
+  ['a workbook or a zip archive', begins('PK\x03\x04', '\xd0\xcf\x11\xe0'), save],
   [
     'compressed with gzip',
     begins('\x1f\x8b'),
     (file) => `Unpack it: gzip -dc ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
   ],
-  ['compressed', begins('\x28\xb5\x2f\xfd', 'BZh', '\xfd7zXZ'), () => 'Unpack it'],
-  ['Parquet', begins('PAR1'), () => 'Export it as CSV'],
-  ['a PDF', begins('%PDF'), () => 'Ask the sender for a CSV file'],
-  ['UTF-32', begins('\xff\xfe\0\0', '\0\0\xfe\xff'), (file) => converted('UTF-32', file)],
+  ['Parquet or a PDF', begins('PAR1', '%PDF'), () => 'Export it as CSV'],
   ['UTF-16', begins('\xff\xfe', '\xfe\xff'), (file) => converted('UTF-16', file)],
-  ['UTF-16', (head) => zerosIn(head) === 'x0x0', (file) => converted('UTF-16LE', file)],
-  ['UTF-16', (head) => zerosIn(head) === '0x0x', (file) => converted('UTF-16BE', file)],
+  ['UTF-16', (head) => head[1] === '\0' && head[3] === '\0', (file) => converted('UTF-16LE', file)],
+  ['UTF-16', (head) => head[0] === '\0' && head[2] === '\0', (file) => converted('UTF-16BE', file)],
   ['JSON', (head) => /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]"\d-])/.test(head), () => 'Export it as CSV'],
   ['HTML or XML', (head) => /^(\xef\xbb\xbf)?\s*<[!?a-z]/i.test(head), save],
 ];

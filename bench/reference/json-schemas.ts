@@ -320,7 +320,7 @@ const failed = z.object({
   error,
 });
 
-const ofEvent = { ...ofReport, table: z.string(), at: instant, sequence: count, omitted: texts.optional() };
+const ofEvent = { ...ofReport, table: z.string(), at: instant, sequence: count };
 const dayEvent = z.object({
   ...ofEvent,
   day,

@@ -8,7 +8,6 @@ import { DEFAULT_BUS, startEventsServer } from '../../fakes/events-server.ts';
 const ACCOUNT = '123456789012';
 const OWN_BUS = `arn:aws:events:us-east-1:${ACCOUNT}:event-bus/data`;
 const FOREIGN_BUS = 'arn:aws:events:eu-central-1:999999999999:event-bus/data';
-const KB = 1024;
 const environment = process.env;
 let server: Awaited<ReturnType<typeof startEventsServer>>;
 
@@ -33,8 +32,7 @@ const event = (sequence: number, more: LakeEvent['detail'] = {}): LakeEvent => (
   type: 'Day Published',
   detail: { day: '2026-11-19', sequence, ...more },
 });
-const many = (count: number, more?: LakeEvent['detail']) =>
-  Array.from({ length: count }, (_, index) => event(index, more));
+const many = (count: number) => Array.from({ length: count }, (_, index) => event(index));
 const send = (events: LakeEvent[], bus = DEFAULT_BUS) =>
   eventBus(bus, 's3://lake/prod', ACCOUNT).send(events);
 const sequences = () => server.received.map(({ detail }) => detail.sequence);
@@ -50,26 +48,12 @@ describe('a bus of EventBridge receives', () => {
   });
 
   it.each([
-    ['no event in no request', 0, {}, []],
-    ['25 events in requests of ten', 25, {}, [10, 10, 5]],
-    ['large events in requests of 256 KB', 5, { findings: 'x'.repeat(100 * KB) }, [2, 2, 1]],
-    ['events of many bytes and few characters', 3, { findings: '€'.repeat(40 * KB) }, [2, 1]],
-  ])('%s, in order', async (_name, count, more, requests) => {
-    await send(many(count, more));
+    ['no event in no request', 0, []],
+    ['25 events in requests of ten', 25, [10, 10, 5]],
+  ])('%s, in order', async (_name, count, requests) => {
+    await send(many(count));
     expect(server.requests).toEqual(requests);
     expect(sequences()).toEqual(many(count).map(({ detail }) => detail.sequence));
-  });
-
-  it('an event that is too large without its largest fields, and later events whole', async () => {
-    const findings = Array.from({ length: 3 * KB }, () => 'x'.repeat(100));
-    await send([
-      event(1, { findings, sums: { EUR: '1.10', ['€'.repeat(90 * KB)]: '2' }, rows: 7 }),
-      event(2),
-    ]);
-    expect(server.received.map(({ detail }) => detail)).toEqual([
-      { ...event(1).detail, rows: 7, omitted: ['findings', 'sums'] },
-      event(2).detail,
-    ]);
   });
 
   it('text that every JSON parser accepts, whatever the service sent', async () => {
