@@ -65,10 +65,9 @@ export function testsOf({ name, table }: Named): string {
   return test('complete_until', 'error') + test('no_open_findings', 'warn') + test('no_restatements', 'warn');
 }
 
-export function keyOf(model: string, key: string): string {
+export function keyOf(key: string): string {
   return `
-  - name: ${model}
-    data_tests: [{unique_key: {arguments: {columns: [brand, dt, ${key}]}, config: {where: ${key} is not null}}}]`;
+        data_tests: [{unique_key: {arguments: {columns: [brand, dt, ${key}]}, config: {where: ${key} is not null}}}]`;
 }
 
 const STATES = `data_tests: [{accepted_values: {arguments: {values: [${STATE_WORDS.join(', ')}]}}}]`;
@@ -120,6 +119,11 @@ select {{ columns | join(', ') }}, count(*) as copies from {{ model }} group by 
 
 export function viewSql(view: string): string {
   return `select * from {{ source('brand_reports', '${view}') }}`;
+}
+
+/** The current records of a history. */
+export function currentSql(history: string): string {
+  return `${viewSql(history)} where what = 'now'`;
 }
 
 const COMMISSION = { amount: 'commission', known: 'has_states' };

@@ -2,14 +2,13 @@
 import { closesTable } from '../../shared/catalog/closes-table.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { freshness } from '../../shared/catalog/freshness.ts';
-import { type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
+import type { TableRoles } from '../../shared/catalog/view-roles.ts';
 import type { Column } from '../../shared/column-types.ts';
 import { chosenFields, tableColumns } from '../../shared/lake/documents/described-columns.ts';
 import type { TableColumn } from '../../shared/ports.ts';
 import { CLICK_ONCE_SQL } from '../../shared/reports/attribution.ts';
 import { type ReportDefinition, type ReportRegistry, allViews } from '../../shared/reports/definition.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';
-import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import * as files from './files.ts';
 
 export interface DbtLake {
@@ -24,19 +23,11 @@ export interface DbtLake {
   database: string | undefined;
 }
 
-/** By table, the columns that have the value of a role, whatever the name of its field. */
-const ROLES: Readonly<Record<string, readonly string[]>> = {
-  clicks: ['publisher_id', 'channel_id'],
-  orders: [
-    ...['order_id', 'publisher_id', 'publisher_name', 'channel_id', 'state', 'currency'],
-    ...['amount', 'commission', 'kind'],
-  ],
-  transactions: ['order_id', 'publisher_id', 'product', 'currency', 'amount', 'commission', 'kind'],
-};
-/** By table, the SQL of columns that replace the table's columns of the same name in a staging model. */
-const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  transactions: { state: 'COALESCE({transactions.line_state}, {transactions.state})' },
-  attribution: { click: CLICK_ONCE_SQL },
+/** The base views apply the roles of the current settings; other tables have the records as they are. */
+const STAGED: Readonly<Record<string, string>> = {
+  orders: files.currentSql('order_history'),
+  transactions: files.currentSql('transaction_history'),
+  attribution: `select *, ${CLICK_ONCE_SQL} as click_once from {{ source('brand_reports', 'attribution') }}`,
 };
 
 const MARTS = {
@@ -56,12 +47,10 @@ export function dbtProject(lake: DbtLake): Map<string, string> {
     ['.gitignore', files.GITIGNORE],
     ['macros/tests.sql', files.tests(lake.graceHours)],
     ['models/sources.yml', sourcesYaml(lake)],
-    [
-      'models/models.yml',
-      `version: 2\nmodels:${all.map((report) => keyYaml(report, lake)).join('')}${files.MARTS}`,
-    ],
+    ['models/models.yml', `version: 2\nmodels:${files.MARTS}`],
     ...all.map(
-      ({ table }) => [`models/staging/${files.STAGED}${table}.sql`, stagingSql(table, lake)] as const,
+      ({ table }) =>
+        [`models/staging/${files.STAGED}${table}.sql`, STAGED[table] ?? files.viewSql(table)] as const,
     ),
     ...marts,
   ]);
@@ -77,32 +66,6 @@ export function yaml(text: string): string {
   const escaped = (code: string) => `\\U${(code.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`;
   return JSON.stringify(jinja(text.toWellFormed())).replaceAll(/[^\x20-\x7e]/gu, escaped);
 }
-
-function stagingSql(table: string, { columns, roles }: DbtLake): string {
-  const own = (columns.get(table) ?? []).map(({ name }) => [name, `"${name}"`]);
-  const day = { brand: 'CAST(brand AS varchar)', dt: 'CAST(dt AS varchar)', day: 'TRY_CAST(dt AS date)' };
-  const ofRoles = (ROLES[table] ?? []).map((role) => [role, `{${table}.${role}}`]);
-  const all: Record<string, string> = {
-    ...day,
-    ...Object.fromEntries(own),
-    ...day,
-    ...Object.fromEntries(ofRoles),
-    ...TYPED[table],
-  };
-  const values = Object.entries(all).map(([name, value]) => `  ${value} AS "${name}"`);
-  const sql = `select\n${values.join(',\n')}\nfrom ${SOURCE}`;
-  const view = { name: table, description: '', columns: [], tables: [table], sql };
-  const schemas = new Map([...columns].map(([name, of]) => [name, { columns: [...of] }]));
-  const athena = viewOver(view, schemas, roles).sql;
-  const text = (model: string) =>
-    jinja(model).replaceAll(SOURCE, `{{ source('brand_reports', '${table}') }}`);
-  const duckDb = inDuckDb(athena);
-  const both = `{% if target.type == 'duckdb' %}${text(duckDb)}{% else %}${text(athena)}{% endif %}`;
-  return `${duckDb === athena ? text(athena) : both}\n`;
-}
-
-/** Stands for the source until the text is escaped. */
-const SOURCE = 'source_of_model';
 
 function sourcesYaml(lake: DbtLake): string {
   const all = Object.values(lake.reports);
@@ -122,7 +85,7 @@ function sourcesYaml(lake: DbtLake): string {
     const chosen = chosenFields(columns, lake.roles.get(report.table) ?? {});
     const expected = read.includes(report) ? files.freshnessOf(report.name, lake.graceHours) : '';
     const described = columnsYaml(tableColumns(report, { columns }, chosen));
-    return source(report.table, report.description, `${expected}${described}`);
+    return source(report.table, report.description, `${expected}${keyYaml(report, columns)}${described}`);
   });
   const ofViews = allViews(lake.reports).map((view) => {
     const columns = withDay(view).columns.map(([name, type, description]) => ({ name, type, description }));
@@ -134,7 +97,7 @@ function sourcesYaml(lake: DbtLake): string {
 }
 
 /** A test of the documented key. Records without the key are left out. */
-function keyYaml({ table, primaryKey }: ReportDefinition, { columns }: DbtLake): string {
-  const key = primaryKey && columns.get(table)?.find(({ field }) => field === primaryKey.field);
-  return key === undefined ? '' : files.keyOf(`${files.STAGED}${table}`, key.name);
+function keyYaml({ primaryKey }: ReportDefinition, columns: readonly Column[]): string {
+  const key = primaryKey && columns.find(({ field }) => field === primaryKey.field);
+  return key === undefined ? '' : files.keyOf(key.name);
 }

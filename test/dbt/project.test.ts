@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { dbtProject, jinja, yaml } from '../../cli/dbt/project.ts';
-import type { Column } from '../../shared/column-types.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 /** The text that Jinja renders from a text whose only expressions are braces. */
@@ -39,19 +38,12 @@ describe('a text from outside', () => {
   });
 });
 
-function project(words: Record<string, string> = {}, columns: readonly Column[] = []) {
-  const fields = { commission: 'payout.{{ x }}', state: 'status', currency: null };
-  const own = { fields, words };
-  const all: Column[] = [
-    { name: 'status', type: 'string', field: 'status' },
-    { name: 'payout', type: 'string', field: 'payout' },
-    { name: 'commission', type: 'string', field: 'commission' },
-    ...columns,
-  ];
+function project() {
+  const fields = { state: 'status', currency: null };
   return dbtProject({
     reports,
-    columns: new Map([['orders', all]]),
-    roles: new Map([['orders', { acme: own }]]),
+    columns: new Map([['orders', [{ name: 'status', type: 'string', field: 'status' }]]]),
+    roles: new Map([['orders', { acme: { fields, words: {} } }]]),
     read: new Set(['order_list']),
     graceHours: 61,
     database: undefined,
@@ -59,15 +51,6 @@ function project(words: Record<string, string> = {}, columns: readonly Column[] 
 }
 
 describe('the project', () => {
-  it('uses the field of a role, not a column of the same name, and escapes paths and words', () => {
-    const sql = project({ '{{ 1/0 }}': 'void' }).get('models/staging/stg_brand_reports__orders.sql') ?? '';
-    const [, duckDb = '', athena = ''] = /duckdb' %}(.*){% else %}(.*){% endif %}/s.exec(sql) ?? [];
-    for (const text of [duckDb, athena]) expect(text.match(/AS "commission"/g)).toHaveLength(1);
-    expect(athena).toContain(`json_extract_scalar("payout", '$.${jinja('{{ x }}')}')`);
-    expect(sql).toContain(`WHEN '${jinja('{{ 1/0 }}')}' THEN 'void'`);
-    expect(sql).toContain(`"payout" AS "payout"`);
-  });
-
   it('names the role of a field and its brand, and expects only the reports that were read to be complete', () => {
     const sources = project().get('models/sources.yml') ?? '';
     expect(sources).toContain('as \\"status\\"; the interface does not document it; role state of acme');
@@ -79,18 +62,6 @@ describe('the project', () => {
     expect(sources.match(/loaded_at_query/g)).toHaveLength(1);
     expect(sources).toContain('warn_after: {count: 85, period: hour}');
     expect(project().get('macros/tests.sql')).toContain('grace_hours=61');
-  });
-
-  it('has the numbers of the views in the marts', () => {
-    const marts = project();
-    for (const [mart, view] of [
-      ['orders_daily', 'orders_daily'],
-      ['publisher_daily', 'publisher_performance'],
-      ['commission_ledger', 'transaction_history'],
-    ])
-      expect(marts.get(`models/marts/brand_reports__${mart}.sql`)).toContain(
-        `from {{ source('brand_reports', '${view}') }}`,
-      );
   });
 
   it('has a profile of DuckDB only for a lake in a folder, and no secret', () => {
