@@ -1,4 +1,4 @@
-/** Text from outside reaches the terminal through every output of every command, and never steers it. */
+/** Text from outside reaches the terminal through every kind of output, all of which `cli/output.ts` writes, and never steers it. */
 import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -65,23 +65,12 @@ describe('hostile text', () => {
     ['a day', () => ['sync', '--from', HOSTILE]],
     ['an instant', () => ['query', '--as-of', HOSTILE, 'SELECT 1']],
     ['a report', () => ['sync', HOSTILE, ...sample.flags]],
-    ['a report of check', () => ['check', HOSTILE, ...sample.flags]],
-    [
-      'a report of rebuild',
-      () => ['rebuild', HOSTILE, '--from', sample.today, '--to', sample.today, ...ownSettings],
-    ],
     ['a brand of sync', () => ['sync', '--brand', HOSTILE, ...sample.flags]],
-    ['a brand of status', () => ['status', '--brand', HOSTILE, ...ownSettings]],
     ['a brand of diff', () => ['diff', 'orders', sample.firstDay, '--brand', HOSTILE, '--lake', sample.lake]],
-    [
-      'a brand of rollback',
-      () => ['rollback', 'order_list', sample.firstDay, '--brand', HOSTILE, '--lake', sample.lake],
-    ],
     ['a version', () => ['rollback', 'order_list', sample.firstDay, '--to', HOSTILE, '--lake', sample.lake]],
     ['a table', () => ['verify', HOSTILE, '--lake', sample.lake]],
     ['the path of a lake', () => ['verify', '--lake', join(sample.folder, HOSTILE)]],
     ['the path of settings', () => ['status', '--settings', HOSTILE]],
-    ['the path of credentials', () => ['sync', ...ownSettings, '--credentials', HOSTILE]],
     [
       'the path of a page',
       () => [
@@ -100,16 +89,9 @@ describe('hostile text', () => {
     ],
     ['SQL that is wrong', () => query(`SELECT * FROM "${HOSTILE}"`)],
     ['SQL that cannot be parsed', () => query(`SELEKT '${HOSTILE.replaceAll(/[\r\n]/g, '')}'`)],
-    ['SQL that is refused', () => query(`DROP TABLE "${HOSTILE}"`)],
     ["an error of DuckDB with a record's text", () => query('SELECT error(publisher_name) FROM orders')],
     ['cells', () => query('SELECT DISTINCT publisher_name FROM orders')],
     ['an output', () => query('--output', join(sample.folder, `${HOSTILE}.csv`), 'SELECT 1')],
-    ['an output that is refused', () => query('--output', HOSTILE, 'SELECT 1')],
-    [
-      'the path of a lake that is not there',
-      () => ['query', '--lake', join(sample.folder, HOSTILE), 'SELECT 1'],
-    ],
-    ['an argument that is refused', () => ['dbt', HOSTILE, 'project']],
     ['names of columns', () => query(`SELECT 1 AS "${HOSTILE}"`)],
     ['values in objects', () => query("SELECT {'a': publisher_name} AS b FROM orders")],
     ['a plan', () => query(`EXPLAIN SELECT '${HOSTILE}'`)],
@@ -118,9 +100,7 @@ describe('hostile text', () => {
     ['a damaged ledger in query', () => ['query', '--lake', spoiled, 'SELECT count(*) FROM clicks']],
     ['a brand folder in status', () => ['status', ...ownSettings, '--lake', spoiled]],
     ['a brand folder in verify', () => ['verify', '--lake', spoiled]],
-    ['a brand folder in rollback', () => ['rollback', 'order_list', sample.firstDay, '--lake', spoiled]],
     ['a brand folder in diff', () => ['diff', 'orders', sample.firstDay, '--lake', spoiled]],
-    ['a brand folder in verify --restore', () => ['verify', '--restore', '--lake', spoiled]],
   ])('steers no terminal as %s', async (_name, args) => {
     const text = await runCli(args(), { env: COLOURS });
     expectHarmless(text);

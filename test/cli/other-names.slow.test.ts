@@ -188,29 +188,12 @@ describe('the settings that init wrote', () => {
   });
 });
 
-describe('check before the first sync', () => {
-  it.each<[string, (record: JsonObject) => JsonObject, RegExp]>([
-    [
-      'a role that no field has',
-      ({ comm: _comm, ...rest }) => rest,
-      /! required: none of 100 records has comm \(commission\)/,
-    ],
-    [
-      'amounts that cannot be read',
-      (record) => ({ ...record, comm: '1,500.25' }),
-      /! required: 100 of 100 values of comm cannot be read as an amount, such as "1,500.25"/,
-    ],
-    [
-      'amounts inside an object',
-      (record) => ({ ...record, comm: { value: 1 } }),
-      /! required: 100 of 100 values of comm cannot be read.*set "fields": \{ "commission": "comm.value" \}/,
-    ],
-  ])('fails on %s', async (_name, change, line) => {
-    const { records } = sample.acme;
-    const before = records.order_list;
-    records.order_list = before.map(({ at, record }) => ({ at, record: change(record) }));
-    const { code, stdout } = await runCli(['check', 'orders', ...flags], { cwd });
-    records.order_list = before;
-    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(line) });
-  });
+it('check fails before the first sync if no field has a role that sums need', async () => {
+  const { records } = sample.acme;
+  const before = records.order_list;
+  records.order_list = before.map(({ at, record: { comm: _comm, ...record } }) => ({ at, record }));
+  const { code, stdout } = await runCli(['check', 'orders', ...flags], { cwd });
+  records.order_list = before;
+  const line = /! required: none of 100 records has comm \(commission\)/;
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(line) });
 });
