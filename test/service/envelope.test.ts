@@ -139,7 +139,7 @@ describe('an envelope', () => {
     ['{"code":7,"code":0,"data":{}}', 'final contract envelope', 'the key "<code>" more than once'],
     ['{"code":0,"data":{"list":[],"list":[1]}}', 'final contract envelope', 'the key "<list>" more'],
     ['{"code":0,"data":{"pageInfo":{"a":1,"a":2}}}', 'final contract envelope', 'the key "<a>" more'],
-  ])('%s is refused', (text, is, message) => {
+  ])('I8: %s is refused', (text, is, message) => {
     const shown = shownFailure(classified(200, text));
     expect(shown).toMatchObject({ is, status: 200 });
     expect(shown.message).toContain(message);
