@@ -39,8 +39,6 @@ export interface Interpretations {
   deadCursor: 'refuse' | 'empty' | 'restart';
   /** The place of a click's detail: `data` itself, `data.list`, or `data.click`. */
   detail: 'record' | 'list' | 'named';
-  /** Whether the detail of a click repeats the `id` of the click. */
-  detailHasId: boolean;
 }
 
 export const defaultInterpretations: Interpretations = {
@@ -59,5 +57,4 @@ export const defaultInterpretations: Interpretations = {
   cursorLife: 'forever',
   deadCursor: 'refuse',
   detail: 'record',
-  detailHasId: true,
 };

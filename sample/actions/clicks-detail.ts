@@ -15,9 +15,7 @@ export const clicksDetail: Action = {
     const asked = Object.entries(fields);
     const found = brand.records.clicks_detail
       .filter(({ record }) => asked.every(([name, value]) => textOf(record[name]) === value))
-      .map(({ record: { id, ...rest } }) =>
-        interpretations.detailHasId && id !== undefined ? { id, ...rest } : rest,
-      );
+      .map(({ record }) => record);
     return shaped(found, interpretations.detail);
   },
 };
