@@ -1,11 +1,10 @@
 /** Files that are no CSV in UTF-8 are refused, because DuckDB would take some of them for a CSV with strange rows. */
 import { isUtf8 } from 'node:buffer';
-import { mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { BrandReportsError, configError } from '../shared/errors.ts';
+import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { counted, note } from './output.ts';
 import { oneLine } from './terminal-text.ts';
@@ -50,15 +49,9 @@ export async function createCsvTables(
         `--csv ${name}=… names a table like a word of SQL. Choose another name, for example invoice.`,
       );
     const contents = await contentsOf(file);
-    // DuckDB would read special characters of the path as a pattern or an address.
-    const folder = await mkdtemp(join(tmpdir(), 'brand-reports-')).catch((error: unknown) => {
-      throw badCsv(
-        `The folder ${tmpdir()} cannot be written (${textOf(error, 'code')}). Set TMPDIR to another one.`,
-      );
-    });
-    const path = join(folder, 'rows.csv');
+    // DuckDB would read these characters as a pattern, and a path that is not absolute as an address.
+    const path = resolve(file).replaceAll(/[*?[]/g, '[$&]');
     try {
-      await symlink(resolve(file), path);
       const source = `${text(path)}, ${OPTIONS}, skip = ${contents.skip}`;
       const { delimiter, hasHeader, columns } = await dialectOf(connection, source, contents);
       const rows = `read_csv(${source}, delim = ${text(delimiter)}, header = ${hasHeader})`;
@@ -70,9 +63,7 @@ export async function createCsvTables(
       const header = hasHeader ? 'first line is the header' : 'no header found';
       note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
     } catch (thrown) {
-      throw thrown instanceof BrandReportsError ? thrown : unreadable(file, thrown);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
+      throw unreadable(file, thrown);
     }
   }
 }
@@ -165,7 +156,7 @@ const OTHERS: readonly Kind[] = [
   ['HTML or XML', (head) => /^(\xef\xbb\xbf)?\s*<[!?a-z]/i.test(head), save],
 ];
 
-/** DuckDB's message also has the path of the link, and advice that is for its own users. */
+/** DuckDB's message also has advice that is for its own users. */
 function unreadable(file: string, thrown: unknown): BrandReportsError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
