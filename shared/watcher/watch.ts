@@ -5,7 +5,7 @@
  */
 import type { LakeAccess } from '../context/context.ts';
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
-import { settingsInUse } from '../lake/documents/brand-settings.ts';
+import { settingsInUse, settingsName, usedSettings } from '../lake/documents/brand-settings.ts';
 import { readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
@@ -73,10 +73,13 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const closes = await readCloses(store, undefined, () => {}, span);
   const candidates = candidatesIn(options, lake, isJudged, nowMs);
   const run = { id: options.newId(), nowMs };
-  const tableOf = (report: string) => reports[report]?.table ?? report;
+  const used = usedSettings(lake, settings);
+  const ofEvent = ({ brand, report }: Pick<Candidate, 'brand' | 'report'>) => ({
+    ...{ table: reports[report]?.table ?? report, settings: settingsName(used, brand) },
+  });
   const { seen, told, telling, events } = await record.update((current) => {
     const after = afterWatch(current, candidates, run);
-    return withEvents(after, openProblems(candidates, after.seen, nowMs), tableOf, nowMs);
+    return withEvents(after, openProblems(candidates, after.seen, nowMs), ofEvent, nowMs);
   });
   const open = openProblems(candidates, seen, nowMs);
   const problems = open.filter(({ finding }) => !finding);

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { consoleControls } from '../../functions/console-controls.ts';
 import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
+import { hashOfSettings } from '../../shared/lake/documents/brand-settings.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import type { LastRun } from '../../shared/lake/documents/report-state.ts';
 import {
@@ -224,7 +225,11 @@ describe('the events of a watcher run', () => {
     for (const nowMs of [NOW_MS, hours(0.2)]) await runWatcher(nowMs);
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
     for (const nowMs of [hours(0.8), hours(1)]) await runWatcher(nowMs);
-    const common = { brand: 'acme', report: 'order_list', table: 'orders', since: expect.any(String) };
+    const hash = settings.brands.acme && hashOfSettings(settings.brands.acme).slice(0, 8);
+    const common = {
+      ...{ brand: 'acme', report: 'order_list', table: 'orders', since: expect.any(String) },
+      settings: { hash },
+    };
     const failed = {
       ...{ ...common, id: `acme order_list failed ${failure.code}`, kind: 'problem', days: [YESTERDAY] },
       ...{ what: `1 day failed: ${YESTERDAY}`, why: expect.stringContaining(failure.message) },
