@@ -145,7 +145,6 @@ function minuteOf(ms: number): number {
 
 type Events = NonNullable<WatchRecord['events']>;
 type Pending = Events['pending'];
-type Detail = Pending[number]['detail'];
 
 /** An event names at most the newest so many days: a history that is not read yet has thousands. */
 const MAX_DAYS = 100;
@@ -156,9 +155,7 @@ const MAX_PENDING = 1_000;
 export function withEvents(
   record: WatchRecord,
   problems: readonly OpenProblem[],
-  of: (
-    problem: Pick<OpenProblem, 'brand' | 'report'>,
-  ) => Pick<Detail, 'table'> & Partial<Pick<Detail, 'settings'>>,
+  tableOf: (report: string) => string,
   nowMs: number,
 ): WatchRecord {
   const before: Events = record.events ?? { sequence: 0, open: {}, pending: [] };
@@ -168,10 +165,7 @@ export function withEvents(
   // Based on the clock, so that a lost record does not lead to numbers that were used before.
   let sequence = Math.max(before.sequence, nowMs - 1);
   const next = () => ({ at, sequence: ++sequence });
-  const openings = opened.map((problem) => ({
-    problem,
-    detail: { ...facts(problem), ...of(problem), ...next() },
-  }));
+  const openings = opened.map((problem) => ({ problem, detail: { ...facts(problem, tableOf), ...next() } }));
   const stays = new Set<unknown>([...leaving, ...remaining.map(({ id }) => id)]);
   const kept = Object.entries(known).filter((entry) => entry.some((part) => stays.has(part)));
   const open: Events['open'] = Object.fromEntries(kept);
@@ -186,13 +180,17 @@ export function withEvents(
   return { ...record, events: { sequence: news.length > 0 ? sequence : before.sequence, open, pending } };
 }
 
-function facts({ id, brand, report, what, days = [], why, sinceMs, finding }: OpenProblem) {
+function facts(
+  { id, brand, report, what, days = [], why, sinceMs, finding, settings }: OpenProblem,
+  tableOf: (report: string) => string,
+) {
   return {
     id,
     kind: finding ? ('finding' as const) : ('problem' as const),
-    ...{ brand, report },
+    ...{ brand, report, table: tableOf(report) },
     days: finding ? [finding.day] : days.slice(-MAX_DAYS),
     ...{ what: shortLine(what), why: shortLine(why), since: new Date(sinceMs).toISOString() },
+    settings,
   };
 }
 

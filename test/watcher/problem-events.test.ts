@@ -21,7 +21,7 @@ function startWatcher() {
     run: (nowMs: number, candidates: readonly Candidate[], fate: Fate = 'ends') => {
       const after = afterWatch(record, candidates, { id: String(nowMs), nowMs });
       const problems = openProblems(candidates, after.seen, nowMs);
-      record = withEvents(after, problems, () => ({ table: 'orders' }), nowMs);
+      record = withEvents(after, problems, () => 'orders', nowMs);
       const pending = record.events?.pending ?? [];
       if (fate === 'unsent') return;
       received.push(...pending);
@@ -141,12 +141,7 @@ describe('an event of a problem', () => {
     run(START_MS, [candidate('a')]);
     const before = record();
     expect(
-      withEvents(
-        before,
-        openProblems([candidate('a')], before.seen, START_MS),
-        () => ({ table: '' }),
-        START_MS + 1,
-      ),
+      withEvents(before, openProblems([candidate('a')], before.seen, START_MS), () => '', START_MS + 1),
     ).toBe(before);
   });
 });
