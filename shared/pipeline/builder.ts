@@ -16,6 +16,7 @@ import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
+import { fieldsWithMeaning } from '../planning/primary-key.ts';
 import type { RecordKey, RecordList } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
@@ -81,7 +82,9 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   const limits = { rows: maxRowsOfGroup(width), bytes: basis.groupBytes ?? ROW_GROUP_BYTES };
   const groups = new RowGroups(limits, async () => {
     const { writeParquet } = await loadParquet();
-    const chosen = columns ?? growSchema(await ctx.schema.cached(), observations, settings.columns).columns;
+    const known = await ctx.schema.cached();
+    const wanted = fieldsWithMeaning(ctx);
+    const chosen = columns ?? growSchema(known, observations, settings.columns, wanted).columns;
     const output = lake.store.create(keys.version(snapshot));
     if (isKeyOpen)
       noted = new NotedKey({
