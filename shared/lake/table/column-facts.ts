@@ -11,6 +11,7 @@ import {
   beginningOfCode,
   valueOfCode,
 } from './coded-rows.ts';
+import { isRole } from '../../roles/index.ts';
 import { STATE_WORDS, comparedState, withoutSpaces } from '../../reports/definition.ts';
 
 /** How many columns' filled rows a ledger keeps at most; a table may have a thousand columns. */
@@ -30,9 +31,10 @@ export class ColumnFacts {
   /** The columns that may be states, and the rows of each word; `null` after too many words. */
   readonly #words: Map<string, { column: Column; rows: Map<string, number> | null }>;
 
-  /** @param measure a numeric column to add up */
-  constructor(columns: readonly Column[], measure?: string) {
-    this.#measure = columns.find(({ name, type }) => name === measure && isNumeric(type));
+  /** @param measure a numeric column to add up; the sums of a role are totals (`amounts.ts`) */
+  constructor(columns: readonly Column[], measure = '') {
+    const isSummed = ({ name, type }: Column) => name === measure && isNumeric(type) && !isRole(measure);
+    this.#measure = columns.find(isSummed);
     const mayBeStates = columns.filter(
       ({ name, type, field }) => field !== undefined && (type === 'string' || LIKE_STATE.test(name)),
     );

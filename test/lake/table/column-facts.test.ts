@@ -7,6 +7,7 @@ import { counted } from './count-groups.ts';
 
 const columns: Column[] = [
   { name: 'status', type: 'string' },
+  { name: 'weight', type: 'decimal(38,9)' },
   { name: 'amount', type: 'decimal(38,9)' },
   { name: 'clicks', type: 'bigint' },
   { name: 'made', type: 'timestamp' },
@@ -15,7 +16,8 @@ const columns: Column[] = [
 describe('the sum of the measure', () => {
   it.each<[string, string, Row[][], Record<string, string>]>([
     ['no row', 'clicks', [], {}],
-    ['no value', 'amount', [[{ amount: null, clicks: 1n }]], {}],
+    ['no value', 'weight', [[{ weight: null, clicks: 1n }]], {}],
+    ['a role, whose sums are totals', 'amount', [[{ amount: 1n }]], {}],
     [
       'a value that several rows have',
       'clicks',
@@ -23,7 +25,7 @@ describe('the sum of the measure', () => {
       { clicks: '7' },
     ],
     ['row groups', 'clicks', [[{ clicks: 2n }], [{ clicks: 5n }]], { clicks: '7' }],
-    ['a decimal, with all its places', 'amount', [[{ amount: 1_500_000_000n }]], { amount: '1.500000000' }],
+    ['a decimal, with all its places', 'weight', [[{ weight: 1_500_000_000n }]], { weight: '1.500000000' }],
     [
       'a sum that no double could hold',
       'clicks',
