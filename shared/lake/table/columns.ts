@@ -76,7 +76,7 @@ export function mergeObservations(a: Observations, b: Observations): Observation
 }
 
 /**
- * Appends columns in name order: first the fields that the settings list, then those that are a role or a key, then the most
+ * Appends columns in name order: first the fields that the settings list, then the fields of roles and keys, then the most
  * frequent fields of the day, up to the limit. A column never changes its type. If the settings require another type for an
  * existing column, its field gets a further column of that type: `amount_bigint` beside `amount`.
  * @param wanted the fields of roles and keys, by name or path; well-known names of roles are wanted in any case
