@@ -320,7 +320,17 @@ const failed = z.object({
   error,
 });
 
-const ofEvent = { ...ofReport, table: z.string(), at: instant, sequence: count };
+const settingsName = z.object({
+  hash: z.string().describe('The first 8 characters of the hash of the settings'),
+  since: instant.optional().describe('From when on the lake has them; missing if it has other settings'),
+});
+const ofEvent = {
+  ...ofReport,
+  table: z.string(),
+  at: instant,
+  sequence: count,
+  settings: settingsName.optional(),
+};
 const dayEvent = z.object({
   ...ofEvent,
   day,

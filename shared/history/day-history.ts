@@ -19,7 +19,7 @@ import {
   changedRecords,
   mostChangedColumn,
 } from './changed-records.ts';
-import { NO_KEY, chosenKey, keyOfName } from './record-key.ts';
+import { NO_KEY, type NotedKey, chosenKey, keyOfName } from './record-key.ts';
 import { type ChangeCause, writeChange } from './write-change.ts';
 
 export type HistoryContext = Pick<
@@ -34,6 +34,8 @@ export interface Replaced {
   endedMs?: number | undefined;
   /** The hashes of the new version's rows, if they are known; otherwise it is read. */
   hashes?: RowHashes | undefined;
+  /** What was noted of the new version's rows; otherwise the key of a day's chain is chosen from the version. */
+  noted?: NotedKey | undefined;
 }
 
 /** The changes of a day may have this many times the bytes of its version. */
@@ -76,11 +78,11 @@ async function begun(
   ctx: HistoryContext,
   day: string,
   { lastPlace }: Pick<DayEntry, 'lastPlace'>,
-  { after }: Replaced,
+  { after, noted }: Replaced,
   by: string,
 ): Promise<DayHistory> {
   const { readFrom, timeZone, rows } = after;
-  const key = rows === 0 ? undefined : await keyOrDamage(ctx, day, after);
+  const key = rows === 0 ? undefined : await keyOrDamage(ctx, day, after, noted?.uniqueOf(rows));
   // After an erasure, places go on counting: a close may name an earlier place of the day.
   const place = lastPlace === undefined ? 0 : lastPlace + 1;
   return {
@@ -91,7 +93,13 @@ async function begun(
   };
 }
 
-async function keyOrDamage(ctx: HistoryContext, day: string, version: Version): Promise<string | undefined> {
+async function keyOrDamage(
+  ctx: HistoryContext,
+  day: string,
+  version: Version,
+  unique: string | undefined,
+): Promise<string | undefined> {
+  if (unique !== undefined) return keptKey(ctx, unique);
   const { openCodedFile } = await loadCodedFile();
   try {
     return await keyOf(ctx, await openCodedFile(fileOf(ctx, day, version)), version);
@@ -103,10 +111,9 @@ async function keyOrDamage(ctx: HistoryContext, day: string, version: Version): 
 
 type Version = Pick<Committed, 'snapshot' | 'bytes' | 'values'>;
 
-/** The name of the key by which the chain of a day is compared from now on; the table's schema has it first. */
 async function keyOf(ctx: HistoryContext, file: CodedFile, { values }: Version): Promise<string> {
   const { report, settings, stored, brand, schema } = ctx;
-  const { columns, keys = [] } = await schema.cached();
+  const { columns } = await schema.cached();
   const fields = settings?.fields ?? rolesOf(await stored.of(brand), report).fields;
   const key = await chosenKey(file, {
     report,
@@ -115,7 +122,12 @@ async function keyOf(ctx: HistoryContext, file: CodedFile, { values }: Version):
     fields,
     keyIsNone: values?.keyIsNone ?? false,
   });
-  if (key !== NO_KEY && !keys.includes(key))
+  return keptKey(ctx, key);
+}
+
+/** The name of the key by which the chain of a day is compared from now on; the table's schema has it first. */
+async function keptKey({ schema }: HistoryContext, key: string): Promise<string> {
+  if (key !== NO_KEY && !(await schema.cached()).keys?.includes(key))
     await schema.update((current) =>
       current.keys?.includes(key) ? current : { ...current, keys: [...(current.keys ?? []), key] },
     );

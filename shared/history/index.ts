@@ -1,8 +1,10 @@
 export { CHANGE_COLUMNS, beforeShape } from './before-table.ts';
 export {
   type HistoryContext,
+  type Replaced,
   areChangesIntact,
   endOfAge,
   historyAfter,
 } from './day-history.ts';
+export { NotedKey } from './record-key.ts';
 export { rowsAt } from './rows-at.ts';

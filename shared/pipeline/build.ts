@@ -11,7 +11,7 @@ import {
   mergeObservations,
 } from '../lake/table/columns.ts';
 import { type Builder, type BuiltSnapshot, type KeyConflict, createBuilder } from './builder.ts';
-import { keyProblem } from '../planning/primary-key.ts';
+import { fieldsWithMeaning, keyProblem } from '../planning/primary-key.ts';
 import type { RecordKey } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { KeyRule } from '../attempt/rows-of-day.ts';
@@ -138,7 +138,7 @@ async function growToFit(
 ): Promise<readonly Column[]> {
   const observed = observations.reduce<Observations>(mergeObservations, {});
   const schema = await ctx.schema.update((current) => {
-    const grown = growSchema(current, observed, ctx.settings.columns);
+    const grown = growSchema(current, observed, ctx.settings.columns, fieldsWithMeaning(ctx));
     // A schema that was never written is stored even if it did not grow: later versions may document other types.
     if (grown === current && current.recentWrites.length > 0) return current;
     const at = new Date(ctx.clock.wallMs()).toISOString();
@@ -147,7 +147,7 @@ async function growToFit(
   });
   const fields = fieldsWithoutColumn(schema, observed).length;
   if (fields > 0) {
-    const message = `${fields} fields of ${day} have no column: their values are kept in _rescued. Of the fields that the interface does not document, the ${MAX_DISCOVERED_OF_DAY} most frequent of a day become columns, up to ${MAX_DISCOVERED} for a table. To see the values: SELECT _rescued FROM ${schema.table} WHERE dt = '${day}'. Name the fields that you need in the setting "columns" of ${ctx.report.name}: they become columns first`;
+    const message = `${fields} fields of ${day} have no column: their values are kept in _rescued. Of the fields that the interface does not document, the ${MAX_DISCOVERED_OF_DAY} most frequent of a day become columns, up to ${MAX_DISCOVERED} for a table. To see the values: SELECT _rescued FROM ${schema.table} WHERE dt = '${day}'. Name other fields that you need in the setting "columns" of ${ctx.report.name}: they become columns first`;
     ctx.log({ event: 'fields_without_column', day, fields, message });
   }
   return schema.columns;

@@ -16,10 +16,11 @@ import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
+import { fieldsWithMeaning } from '../planning/primary-key.ts';
 import type { RecordKey, RecordList } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
-import { areChangesIntact } from '../history/index.ts';
+import { NotedKey, areChangesIntact } from '../history/index.ts';
 import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from '../attempt/rows-of-day.ts';
 
 /** The version to commit; if the content has not changed, `snapshot` is the committed snapshot. */
@@ -27,6 +28,8 @@ export type BuiltSnapshot = VersionContent & {
   unchanged: boolean;
   /** The hashes of its rows, if it replaces a closed day: they show which rows it changes. */
   hashes?: RowHashes;
+  /** The values of its key, unless the key of the day's chain of changes is chosen already. */
+  noted?: NotedKey;
 };
 
 export interface KeyConflict extends Versions {
@@ -64,7 +67,7 @@ export interface Builder {
 }
 
 export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Basis): Promise<Builder> {
-  const { lake, settings } = ctx;
+  const { lake, report, settings } = ctx;
   const { day, committed, keys } = open;
   const snapshot = ctx.newId();
   const { state } = committed ?? {};
@@ -72,18 +75,31 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   const digest = new Digest(hashes);
   const rowsOfDay = createRowsOfDay(ctx, day, basis.keyField, basis.rule);
   const observations: Observations = {};
+  const isKeyOpen = committed?.history?.key === undefined;
+  let noted: NotedKey | undefined;
   let { columns } = basis;
   const width = (columns ?? (await ctx.schema.cached()).columns).length;
   const limits = { rows: maxRowsOfGroup(width), bytes: basis.groupBytes ?? ROW_GROUP_BYTES };
   const groups = new RowGroups(limits, async () => {
     const { writeParquet } = await loadParquet();
-    const chosen = columns ?? growSchema(await ctx.schema.cached(), observations, settings.columns).columns;
+    const known = await ctx.schema.cached();
+    const wanted = fieldsWithMeaning(ctx);
+    const chosen = columns ?? growSchema(known, observations, settings.columns, wanted).columns;
     const output = lake.store.create(keys.version(snapshot));
+    if (isKeyOpen)
+      noted = new NotedKey({
+        report,
+        settings,
+        columns: chosen,
+        fields: settings.fields,
+        keyIsNone: basis.rule === 'is_none',
+      });
     return {
       columns: chosen,
       file: writeParquet(output, chosen, digest),
-      facts: new ColumnFacts(chosen),
+      facts: new ColumnFacts(chosen, report.measure),
       amounts: new Amounts(chosen, settings.fields),
+      count: (rows, named) => noted?.count(rows, named) ?? named,
     };
   });
   let current: Slice | undefined;
@@ -124,13 +140,18 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
         const { snapshot: same, rows, bytes, values } = committed;
         const content = { snapshot: same, rows, bytes, digest: committed.digest };
         const { filled } = values ?? {};
-        return { ...content, values: { ...(filled && { filled }), ...counted }, unchanged: true };
+        return {
+          ...content,
+          values: { ...(filled && { filled }), ...counted },
+          unchanged: true,
+          ...(noted && { noted }),
+        };
       }
       const { filled, ...written } = await file.finish();
       isEnded = true;
       const values = { filled: fullest(filled), ...counted };
       const content = { snapshot, ...written, digest: digest.value(), values };
-      return { ...content, unchanged: false, ...(hashes && { hashes }) };
+      return { ...content, unchanged: false, ...(hashes && { hashes }), ...(noted && { noted }) };
     },
     async abort() {
       if (isEnded) return;

@@ -23,7 +23,7 @@ export interface ReadingCommit {
 export async function commit(
   ctx: RunContext,
   attempt: Attempt,
-  { unchanged, hashes, ...snapshot }: BuiltSnapshot,
+  { unchanged, hashes, noted, ...snapshot }: BuiltSnapshot,
   { continuation, isAccepted }: ReadingCommit,
 ): Promise<{ open: OpenDay; kept?: number }> {
   const { policy, runId } = ctx;
@@ -64,7 +64,7 @@ export async function commit(
   const content = { ...snapshot, unchanged, at: recorded.readFrom, queryFingerprint };
   const open = await replaceVersion(ctx, attempt, {
     runId,
-    ...(!keeps && { hashes }),
+    ...(!keeps && { hashes, noted }),
     reading: { continuation, ...(keeps && { disregarded }) },
     endedMs,
     cause: 'reading',

@@ -120,11 +120,11 @@ async function commit(
   ctx: RebuildContext,
   open: OpenDay,
   committed: Committed,
-  { unchanged: _unchanged, hashes, ...content }: BuiltSnapshot,
+  { unchanged: _unchanged, hashes, noted, ...content }: BuiltSnapshot,
 ): Promise<void> {
   await replaceVersion(ctx, open, {
     runId: ctx.runId,
-    hashes,
+    ...{ hashes, noted },
     cause: 'rebuild',
     next: (before = committed) => {
       // They must not stay if the new content has no values.

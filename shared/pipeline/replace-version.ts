@@ -5,29 +5,28 @@
  */
 import type { BrandReport } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';
-import { type HistoryContext, historyAfter } from '../history/index.ts';
+import { type HistoryContext, type Replaced, historyAfter } from '../history/index.ts';
 import { type Committed, type DayCommit, commitDay } from '../lake/documents/ledger.ts';
-import type { RowHashes } from '../lake/table/digest.ts';
 
-export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'> {
+export interface Replacement
+  extends Pick<DayCommit, 'runId' | 'reading'>,
+    Pick<Replaced, 'hashes' | 'noted' | 'cause'> {
   /** What the ledger records from then on. Findings of data checks may be copied from the version before. */
   next: (before: Committed | undefined) => Omit<Committed, 'history'>;
-  hashes?: RowHashes | undefined;
   /** When the reading that replaces the version ended, by the service's time; missing: now. */
   endedMs?: number;
-  cause: 'reading' | 'rollback' | 'rebuild';
 }
 
 export async function replaceVersion(
   ctx: BrandReport & HistoryContext,
   open: OpenDay,
-  { runId, next, hashes, reading, endedMs, cause }: Replacement,
+  { runId, next, reading, ...replacing }: Replacement,
 ): Promise<OpenDay> {
   const { day, entry, committed: replaced } = open;
   const after = next(replaced);
-  const history = await historyAfter(ctx, day, entry, { before: replaced, after, cause, endedMs, hashes });
+  const history = await historyAfter(ctx, day, entry, { ...replacing, before: replaced, after });
   const wallMs = ctx.clock.wallMs();
-  const replacing = await changeDay(ctx, open, (ledger) => {
+  const changed = await changeDay(ctx, open, (ledger) => {
     const committed = { ...next(ledger.days[day]?.committed), history };
     return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });
   });
@@ -36,5 +35,5 @@ export async function replaceVersion(
     const { rowsBefore, added, removed, altered } = history.last;
     ctx.log({ event: 'day_changed', day, rowsBefore, rows: after.rows, added, removed, altered });
   }
-  return replacing;
+  return changed;
 }

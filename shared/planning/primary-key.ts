@@ -22,6 +22,14 @@ export function comparableKeys(of: KeyedReport, keyIsNone: boolean): RecordKey[]
   return [...(primary === undefined ? [] : [primary]), ...(of.report.likelyKeys ?? [])];
 }
 
+/** The fields of roles and keys: no table should lack their columns, however many fields its records have. */
+export function fieldsWithMeaning(
+  of: KeyedReport & { settings: Pick<ReportSettings, 'fields' | 'key'> },
+): string[] {
+  const ofRoles = Object.values(of.settings.fields).flatMap((fields) => fields ?? []);
+  return [...ofRoles, ...comparableKeys(of, false).flatMap((key) => [...fieldsOfKey(key)])];
+}
+
 /** A key as text for people: `"order_id" and "sku"`. */
 export function keyText(key: RecordKey): string {
   return fieldsOfKey(key)

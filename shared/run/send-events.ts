@@ -34,15 +34,16 @@ export async function sendEvents(
     const document = ctx.ledger(month);
     if (pendingEvents(await document.cached()).length === 0) continue;
     const facts = sink && (await findingFacts(ctx, month));
+    const settings = sink && (await ctx.stored.usedBy(brand, ctx.brandSettings));
     // I4: the event is stored before it is sent, so that every repetition is equal.
     const complete = ({ day, committed, event }: Pending) => {
       if (!facts || event.findings) return facts && event;
-      if (event.version !== committed?.snapshot) return { ...event, findings: [] };
+      if (event.version !== committed?.snapshot) return { ...event, settings, findings: [] };
       const findings = findingsOf({ ...facts, day }).map(({ check }) => check);
       const state = committedState(committed, hasReturnedRecords);
       const totals = totalsOf(committed, facts.roles);
       const sums = totals === 'pending' ? {} : (totals ?? {});
-      return { ...event, ...(state !== 'open' && { state }), sums, findings };
+      return { ...event, ...(state !== 'open' && { state }), sums, settings, findings };
     };
     const completed = await document.update((ledger) =>
       pendingEvents(ledger).reduce((now, each) => changeEvent(now, each, complete(each)), ledger),

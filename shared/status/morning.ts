@@ -1,8 +1,7 @@
 /* Draws the part of the page that answers the questions of the morning. */
-import { DAY_MS, addDays, monthOf } from '../days.ts';
+import { DAY_MS, addDays } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { type Finding, changesSql } from '../findings/index.ts';
-import { type Close, closedDays, dayId } from '../lake/documents/close.ts';
 import { whenToSet } from '../lake/documents/role-gaps.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
@@ -10,6 +9,7 @@ import { type Html, html } from './html.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
 import { PENDING, type PageBrand, rangesText, totalsOf } from './page-brand.ts';
 import { copyable, pageTable } from './html.ts';
+import { daysSinceClose, sinceCloseSql } from './since-close.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
@@ -133,7 +133,7 @@ function closedMonths(brand: PageBrand): Html | string {
   const { name, closes, settings, at } = brand;
   const [latest] = closes;
   if (!latest) return '';
-  const changed = changedSince(brand, latest);
+  const changed = changedSince(brand);
   const rows = closes.map((close) => {
     const { month, closedAt, by, exceptions, erased } = close;
     const isOther = close.settings !== undefined && settings !== undefined && close.settings !== settings;
@@ -146,7 +146,7 @@ function closedMonths(brand: PageBrand): Html | string {
       isOther ? `${close.settings?.slice(0, 8)}, other than today's` : (close.settings?.slice(0, 8) ?? ''),
     ];
   });
-  const sql = `SELECT * FROM since_close\nWHERE brand = '${name}'\nORDER BY month, currency, publisher_id`;
+  const sql = sinceCloseSql(name);
   const heads = ['month', 'closed', 'by', 'days not whole then', 'days changed since', 'settings'];
   const others = closes.filter((close) => close.settings !== undefined && close.settings !== settings);
   const hint =
@@ -157,19 +157,11 @@ function closedMonths(brand: PageBrand): Html | string {
 ${pageTable(`Closed months of ${name}`, heads, rows)}${hint}${sqlBlock('what to book, by publisher and currency', sql)}`;
 }
 
-/** `orders: 2`: the days up to the end of the month that have another place now, or that no close has named. */
-function changedSince({ tables, closes }: PageBrand, latest: Close): string[] {
-  const { days: named } = closedDays(closes.toReversed());
-  const first = closes.at(-1)?.month ?? latest.month;
-  return tables.flatMap(({ table, report, days }) => {
-    const since = days.filter(({ dt, changes, committedState }) => {
-      const closed = named.get(dayId({ report, day: dt }));
-      if (monthOf(dt) > latest.month || committedState === null) return false;
-      return closed
-        ? closed.place !== undefined && closed.place !== (changes?.times ?? 0)
-        : monthOf(dt) >= first;
-    });
-    return since.length === 0 ? [] : [`${table}: ${since.length}`];
+/** `orders: 2` */
+function changedSince({ tables, closes }: PageBrand): string[] {
+  return tables.flatMap((table) => {
+    const { length } = daysSinceClose(table, closes.toReversed());
+    return length === 0 ? [] : [`${table.table}: ${length}`];
   });
 }
 

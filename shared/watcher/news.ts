@@ -181,7 +181,7 @@ export function withEvents(
 }
 
 function facts(
-  { id, brand, report, what, days = [], why, sinceMs, finding }: OpenProblem,
+  { id, brand, report, what, days = [], why, sinceMs, finding, settings }: OpenProblem,
   tableOf: (report: string) => string,
 ) {
   return {
@@ -190,6 +190,7 @@ function facts(
     ...{ brand, report, table: tableOf(report) },
     days: finding ? [finding.day] : days.slice(-MAX_DAYS),
     ...{ what: shortLine(what), why: shortLine(why), since: new Date(sinceMs).toISOString() },
+    settings,
   };
 }
 

@@ -8,10 +8,13 @@
 import type { DayFacts } from '../day-facts.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, monthOf } from '../days.ts';
 import { type Finding, COMPARED_DAYS } from '../findings/index.ts';
+import type { SettingsName } from '../lake/documents/brand-settings.ts';
+import type { Close } from '../lake/documents/close.ts';
 import { type LastRun, LAST_RUN_RENEWED_MS } from '../lake/documents/report-state.ts';
 import { type ProblemState, gracePeriodMs } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { type Problem, counted, problemsOf, rangesText } from '../status/problems.ts';
+import { daysSinceClose, sinceCloseSql } from '../status/since-close.ts';
 import { type Remedy, remedyOf, remedyOfFailure } from '../status/remedies.ts';
 import type { TableStatus } from '../status/table-statuses.ts';
 
@@ -36,6 +39,8 @@ export interface Candidate {
    * `untilMs` on, the end of a finding is no longer reported.
    */
   finding?: { title: string; day: string; untilMs: number };
+  /** By which its days are judged. */
+  settings?: SettingsName | undefined;
 }
 
 export interface OpenProblem extends Candidate {
@@ -280,6 +285,38 @@ export function findingCandidates(
       ];
     }),
   );
+}
+
+/**
+ * The days of closed months that count something else since the close. The watcher has no SQL engine, so the message has the
+ * query of what to book.
+ */
+export function closedMonthCandidates(
+  { table, isJudged }: Pick<WatchedReport, 'table' | 'isJudged'>,
+  closes: readonly Close[],
+  nowMs: number,
+): Candidate[] {
+  const { brand, report } = table;
+  const own = closes.filter((close) => close.brand === brand);
+  return daysSinceClose(table, own).flatMap(({ dt, changes, readFrom }) => {
+    const { at, added = 0, removed = 0, altered = 0 } = changes?.last ?? { at: readFrom };
+    const sinceMs = Date.parse(at ?? '');
+    const untilMs = sinceMs + REPORTED_DAYS * DAY_MS;
+    if (!isJudged(monthOf(dt)) || !(nowMs < untilMs)) return [];
+    const title = 'changed after its month was closed';
+    const counts = `${added} records added, ${removed} removed, ${altered} altered`;
+    return [
+      {
+        id: `${brand} ${report} since_close ${dt}`,
+        ...{ brand, report, sinceMs, graceMs: 0, what: `${title}: ${dt}` },
+        why: changes ? counts : 'it was first read after the close',
+        remedy: {
+          sentence: `What to book, by publisher and currency, in Athena or with brand-reports query: ${sinceCloseSql(brand).replaceAll('\n', ' ')}. The next statement has it too`,
+        },
+        finding: { title, day: dt, untilMs },
+      },
+    ];
+  });
 }
 
 function reportedUntilMs(day: string, { check, since }: Finding): number {

@@ -5,8 +5,8 @@
  */
 import type { LakeAccess } from '../context/context.ts';
 import { lastMonths, isInSpan, monthOf } from '../days.ts';
-import { settingsInUse } from '../lake/documents/brand-settings.ts';
-import { readCloses } from '../lake/documents/close.ts';
+import { settingsInUse, settingsName, usedSettings } from '../lake/documents/brand-settings.ts';
+import { type Close, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
@@ -28,6 +28,7 @@ import { afterMessage, afterWatch, changeFrom, withEvents, withoutEvents } from 
 import {
   type Candidate,
   candidatesOf,
+  closedMonthCandidates,
   findingCandidates,
   firstComparedMonth,
   openProblems,
@@ -71,7 +72,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const lake = await readWantedLedgers(store, reports, isRead, nowMs);
   // Damaged closes are ignored here: the vacuum and `close` without a month report them.
   const closes = await readCloses(store, undefined, () => {}, span);
-  const candidates = candidatesIn(options, lake, isJudged, nowMs);
+  const candidates = candidatesIn(options, lake, closes, isJudged, nowMs);
   const run = { id: options.newId(), nowMs };
   const tableOf = (report: string) => reports[report]?.table ?? report;
   const { seen, told, telling, events } = await record.update((current) => {
@@ -135,9 +136,11 @@ function mayHoldProblems(
 function candidatesIn(
   { settings, reports }: WatchOptions,
   lake: readonly ReportLedgers[],
+  closes: readonly Close[],
   isJudged: NeedsMonth,
   nowMs: number,
 ): Candidate[] {
+  const used = usedSettings(lake, settings);
   return tableStatuses(settings, reports, lake, nowMs).flatMap((table) => {
     const { [table.report]: report } = reports;
     const policy = report && enabledPolicy(settings, table.brand, report);
@@ -145,7 +148,11 @@ function candidatesIn(
     const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
     const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
     const watched = { table, policy, isJudged: isJudgedHere };
-    return [...candidatesOf(watched, nowMs), ...findingCandidates(watched, nowMs)];
+    const own = [...candidatesOf(watched, nowMs), ...findingCandidates(watched, nowMs)];
+    return [...own, ...closedMonthCandidates(watched, closes, nowMs)].map((candidate) => ({
+      ...candidate,
+      settings: settingsName(used, table.brand),
+    }));
   });
 }
 

@@ -144,6 +144,24 @@ describe('a statement', () => {
     expect(await sinceClose()).toEqual([]);
   });
 
+  it('pays 590 for 590 if an earlier start date brings days of a closed month', async () => {
+    const [from, first] = ['2026-02-08', '2026-02-10'];
+    const startDate = (day: string) => ({ brandSettings: { startDate: day } });
+    lake.nowMs = Date.parse('2026-02-20T12:00:00Z');
+    orders(first, ['o1', '300'], ['o2', '140']);
+    await sync(first, first, startDate(first));
+    await close('2026-02');
+    expect((await statement('2026-02')).sum).toBe(440);
+    orders(from, ['o3', '150']);
+    await sync(from, from, startDate(from));
+    expect(await sinceClose()).toEqual([['A', '2026-02', 150]]);
+    await close('2026-03');
+    expect((await statement('2026-02')).sum + (await statement('2026-03')).sum).toBe(590);
+    expect(
+      (await readCloses(lake.store)).map(({ totals }) => totals.map(({ counted }) => Number(counted))),
+    ).toEqual([[440], [590]]);
+  });
+
   it('books all days of a month that was closed before any was read', async () => {
     orders(FEB1, ['o1', '10']);
     await sync(FEB1, FEB1);
@@ -402,37 +420,54 @@ describe('close', () => {
     return thrown;
   };
 
-  it('refuses a month with days that are missing, kept, empty or given up', async () => {
+  it('refuses a month with days that are missing', async () => {
     expect(await refusal('2026-02', { anyway: false })).toMatchObject({
       code: 'not_whole',
       message: expect.stringContaining('order_list missing 2026-02-02 to 2026-02-28'),
     });
-    const key = `ledger/order_list/${BRAND}/2026-01.json`;
-    for (const [rows, why] of [
-      [0, 'came_back_empty'],
-      [-1, 'kept'],
-    ] as const) {
-      await rewriteDocument(lake, key, (ledger) =>
-        JSON.parse(
-          JSON.stringify(ledger, (name, value) =>
-            name === JAN31
-              ? {
-                  ...value,
-                  committed: { ...value.committed, rows: 2 },
-                  disregarded: {
-                    at: '2026-02-05T00:00:00.000Z',
-                    rows: rows === 0 ? 0 : 1,
-                    queryFingerprint: 'f',
-                  },
-                }
-              : value,
-          ),
-        ),
-      );
+  });
+
+  const AT = '2026-02-05T00:00:00.000Z';
+  const disregarded = (rows: number) => ({ disregarded: { at: AT, rows, queryFingerprint: 'f' } });
+  const failure = {
+    ...{ kind: 'transient', code: 'unreachable', message: 'no answer', times: 1 },
+    ...{ since: AT, lastAt: AT, retryAt: AT },
+  };
+  it.each<[why: string, committed: JsonObject, entry: JsonObject]>([
+    ['failed', {}, { failure }],
+    ['came_back_empty', { rows: 2 }, disregarded(0)],
+    ['kept', { rows: 2 }, disregarded(1)],
+    ['given_up', { state: 'settled', contradictions: 12 }, {}],
+    ['open', { state: 'open' }, {}],
+    ['unconfirmed', { state: 'unconfirmed' }, {}],
+  ])(
+    'refuses a month with a day that is %s, and names it in the close with --anyway',
+    async (why, committed, entry) => {
+      await rewriteDocument(lake, `ledger/order_list/${BRAND}/2026-01.json`, (text) => {
+        const ledger = JSON.parse(JSON.stringify(text));
+        const { [JAN31]: day } = ledger.days;
+        ledger.days[JAN31] = { ...day, committed: { ...day.committed, ...committed }, ...entry };
+        return ledger;
+      });
       expect(await refusal('2026-01', { anyway: false })).toMatchObject({
+        code: 'not_whole',
         message: expect.stringContaining(`order_list ${why} ${JAN31}`),
       });
-    }
+      await close('2026-01');
+      const [closed] = await readCloses(lake.store);
+      expect(closed?.exceptions).toContainEqual({ report: 'order_list', day: JAN31, why });
+    },
+  );
+
+  it('refuses a month that is not over in the zone of the brand, also with --anyway', async () => {
+    lake.nowMs = Date.parse('2026-02-01T04:59:59Z');
+    expect(await refusal('2026-01')).toMatchObject({
+      code: 'month_not_over',
+      message: expect.stringContaining('it ends at 2026-02-01T05:00:00.000Z'),
+    });
+    lake.nowMs += 1_000;
+    await closeMonth(await closing('2026-01'));
+    expect(await readCloses(lake.store)).toHaveLength(1);
   });
 
   it('refuses a role of money without a field, and names it in the close with --anyway', async () => {
@@ -454,6 +489,22 @@ describe('close', () => {
     lake.nowMs = Date.parse('2026-04-10T12:00:00Z');
     const message = expect.stringContaining('2026-03 of acme has amounts that cannot be read');
     expect(await refusal('2026-03', { anyway: false })).toMatchObject({ message });
+  });
+
+  it('refuses amounts that cannot be read, and counts them in the close with --anyway', async () => {
+    orders(JAN31, ['o1', '10'], ['o2', '1,500.25'], ['o3', '1,500.25']);
+    await sync(JAN31, JAN31);
+    expect(await refusal('2026-01', { anyway: false })).toMatchObject({
+      code: 'unreadable_amounts',
+      message: expect.stringContaining('amounts that cannot be read: order_list commission: 2 values.'),
+    });
+    await close('2026-01');
+    expect(await readCloses(lake.store)).toMatchObject([
+      {
+        unreadable: [{ report: 'order_list', column: 'commission', rows: 2 }],
+        totals: [{ counted: '10.000000000', unknown: 2 }],
+      },
+    ]);
   });
 
   it('follows other closes, and is removed before them', async () => {

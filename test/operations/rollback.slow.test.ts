@@ -88,7 +88,7 @@ describe('a rollback', () => {
       digest: written?.digest,
       values: written?.values,
     });
-    expect(Object.keys(values?.sums ?? {})).not.toEqual([]);
+    expect(Object.keys(values?.totals?.byCurrency ?? {})).not.toEqual([]);
   });
 
   it('is recorded in changes as the opposite of the change that it undoes', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
+import { readBrandSettings } from '../../shared/lake/documents/brand-settings.ts';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
@@ -69,6 +70,7 @@ describe('events', () => {
   it('are sent for each closed day, with the facts of the ledger, and not for open days', async () => {
     const { received, sink } = listener();
     const lake = await published({ events: sink });
+    const inLake = (await readBrandSettings(lake.store, lake.access().reports, [BRAND])).get(BRAND);
     const closed = (await ledgerEntries(lake, 'order_list')).filter(([day]) => day !== TODAY);
     expect(inOrder(received)).toEqual(
       closed.map(([day, { committed }]) => ({
@@ -78,11 +80,23 @@ describe('events', () => {
           ...{ version: committed?.snapshot, previousVersion: null, rows: committed?.rows, findings: [] },
           sums: committed?.values?.totals?.byCurrency,
           ...{ sequence: expect.any(Number), at: committed?.committedAt },
+          settings: { hash: inLake?.hash?.slice(0, 8), since: inLake?.since },
         },
       })),
     );
     expect(received.some(({ detail }) => Object.keys(Object(detail.sums)).length > 0)).toBe(true);
+    expect(inLake?.hash).toMatch(/^[0-9a-f]{64}$/);
     expect(await pendingOf(lake)).toEqual([]);
+  });
+
+  it('have no time from which on the settings count if the lake keeps those of its functions', async () => {
+    const { received, sink } = listener();
+    const lake = await published({ adoption: { by: 'functions' } });
+    lake.nowMs += DAY_MS;
+    await lake.sync({ events: sink, brandSettings: { lateMinutes: 7 } });
+    expect(inOrder(received).length).toBeGreaterThan(0);
+    for (const { detail } of inOrder(received))
+      expect(detail.settings).toEqual({ hash: expect.stringMatching(/^[0-9a-f]{8}$/) });
   });
 
   it.each<{

@@ -5,7 +5,7 @@ import { readSchema } from '../../shared/lake/documents/read.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
 import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../shared/ports.ts';
-import { reports } from '../../shared/reports/index.ts';
+import { orders } from '../../shared/reports/orders.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { lateCatalog } from '../fakes/late-catalog.ts';
@@ -33,6 +33,38 @@ function mark(lake: SampleLake, day: string, fields: JsonObject): void {
 
 const pointerOf = (lake: SampleLake, day: string) =>
   lake.catalog.pointers.get(`orders/brand=${BRAND}/dt=${day}`);
+
+describe('the first close of a day', () => {
+  it('reads no version to choose the key of the day if a key was unique while rows were written', async () => {
+    const lake = sample.emptyLake();
+    const read: string[] = [];
+    const store = {
+      ...lake.store,
+      range: (key: string, start: number, end: number) => {
+        if (key.startsWith('snapshots/orders/')) read.push(key);
+        return lake.store.range(key, start, end);
+      },
+    };
+    await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST }, lake: lake.over(store) });
+    const { committed } = await ledgerEntry(lake, 'order_list', FIRST);
+    expect(committed?.rows).toBeGreaterThan(1);
+    expect([committed?.history?.key, read]).toEqual(['transid', []]);
+    expect((await readSchema(lake.store, orders)).keys).toEqual(['transid']);
+  });
+});
+
+describe('the values of a version', () => {
+  it('have the sum of the measure of their report, and of no other column', async () => {
+    const lake = sample.emptyLake();
+    await lake.sync({ scope: { reports: ['amazon_attribution_report'], from: FIRST, to: FIRST } });
+    const { committed } = await ledgerEntry(lake, 'amazon_attribution_report', FIRST);
+    const dpv = lake.brand.records.amazon_attribution_report
+      .filter(({ record }) => record.date === FIRST.replaceAll('-', '') || record.date === FIRST)
+      .reduce((sum, { record }) => sum + Number(record.dpv), 0);
+    expect(committed?.rows).toBeGreaterThan(0);
+    expect(committed?.values?.sums).toEqual({ dpv: String(dpv) });
+  });
+});
 
 describe('publishing', () => {
   it('I3: ends at the newest commit if another run commits and publishes before its pointer arrives', async () => {
@@ -132,11 +164,7 @@ describe('publishing', () => {
 });
 
 describe('columns that concurrent runs meet', () => {
-  const columnsOf = async (lake: SampleLake) => {
-    const { order_list } = reports;
-    if (!order_list) throw new Error('there are no orders');
-    return (await readSchema(lake.store, order_list)).columns;
-  };
+  const columnsOf = async (lake: SampleLake) => (await readSchema(lake.store, orders)).columns;
 
   it('I7: are each stored once, with the type of the first commit, and no value is lost', async () => {
     for (let seed = 0; seed < runs(8).numRuns; seed += 1) {
@@ -162,7 +190,7 @@ describe('columns that concurrent runs meet', () => {
 
   it('I7: keep the names, order and types that an older version of the code stored', async () => {
     const lake = sample.emptyLake();
-    const { columns } = baseSchema(reports.order_list?.columns ?? []);
+    const { columns } = baseSchema(orders.columns);
     const older = [
       ...columns,
       { name: 'amount', type: 'string', field: 'amount' },

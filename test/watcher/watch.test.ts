@@ -2,11 +2,13 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { consoleControls } from '../../functions/console-controls.ts';
 import { DAY_MS, HOUR_MS, addDays, daysFrom } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
+import { hashOfSettings } from '../../shared/lake/documents/brand-settings.ts';
 import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
 import type { LastRun } from '../../shared/lake/documents/report-state.ts';
 import {
   COVERAGE_PAGE_KEY,
   brandSettingsKey,
+  closeKey,
   WATCH_KEY,
   reportStateKey,
   schemaKey,
@@ -211,6 +213,62 @@ describe('a watcher run', () => {
   });
 });
 
+describe('a closed month whose days changed', () => {
+  const at = (hours: number) => new Date(NOW_MS + hours * HOUR_MS).toISOString();
+  const [CHANGED, SAME, LATE] = ['2026-10-03', '2026-10-04', '2026-10-05'];
+  const close = (places: Record<string, number>, month = '2026-10') =>
+    store.put(
+      closeKey('acme', month),
+      Buffer.from(
+        JSON.stringify({
+          ...{ version: 1, brand: 'acme', month, closedAt: at(-48), by: 'ann', sources: {}, totals: [] },
+          days: Object.entries(places).map(([day, place]) => {
+            return { report: 'order_list', day, place, snapshot: 'id-1' };
+          }),
+          ...{ exceptions: [], roles: [], unreadable: [], erased: [], recentWrites: [] },
+        }),
+      ),
+      { ifAbsent: true },
+    );
+  const changedAt = (by: string, place = 1) =>
+    readDay(settings, 'order_list', {
+      history: {
+        ...{ after: at(-900), by: at(-890), key: 'transid', place, lastBy: by },
+        last: { at: by, rowsBefore: 3, added: 0, removed: 1, altered: 2 },
+      },
+    });
+  const others = (places: Record<string, number>) => ({
+    ...Object.fromEntries(daysFrom('2026-10-01', '2026-10-31').map((day) => [day, 0])),
+    ...places,
+  });
+
+  it('is told once, with its days and the query of what to book, and ends with the next close', async () => {
+    await fill({ [CHANGED]: changedAt(at(-1)), [SAME]: changedAt(at(-1)), [LATE]: changedAt(at(-15 * 24)) });
+    await close(others({ [SAME]: 1 }));
+    for (const nowMs of [NOW_MS, NOW_MS + 0.2 * HOUR_MS]) await runWatcher(nowMs);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]?.text).toContain(`changed after its month was closed on 1 day: ${CHANGED}`);
+    expect(messages[0]?.text).toContain(`Why: ${CHANGED}: 0 records added, 1 removed, 2 altered`);
+    expect(messages[0]?.text).toContain(
+      "in Athena or with brand-reports query: SELECT * FROM since_close WHERE brand = 'acme' ORDER BY month, currency, publisher_id.",
+    );
+    expect([counts, events[0]?.detail.id]).toEqual([[0, 0], `acme order_list since_close ${CHANGED}`]);
+    await close({ [CHANGED]: 1, [LATE]: 1 }, '2026-11');
+    for (const hours of [0.8, 1.1]) await runWatcher(NOW_MS + hours * HOUR_MS);
+    expect(messages[1]?.text).toContain('SOLVED\n- acme order_list: changed after its month was closed');
+  });
+
+  it.each<[string, Record<string, number>, string]>([
+    ['the month is not closed', {}, ''],
+    ['the close has the change', { [CHANGED]: 1 }, '2026-10'],
+  ])('is not told if %s', async (_name, places, month) => {
+    await fill({ [CHANGED]: changedAt(at(-1)) });
+    if (month !== '') await close(others(places), month);
+    await runWatcher();
+    expect(messages).toEqual([]);
+  });
+});
+
 describe('the events of a watcher run', () => {
   const refuses = (message: string) => async () => {
     throw new BrandReportsError('config', 'aws_refused', message);
@@ -224,7 +282,11 @@ describe('the events of a watcher run', () => {
     for (const nowMs of [NOW_MS, hours(0.2)]) await runWatcher(nowMs);
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
     for (const nowMs of [hours(0.8), hours(1)]) await runWatcher(nowMs);
-    const common = { brand: 'acme', report: 'order_list', table: 'orders', since: expect.any(String) };
+    const hash = settings.brands.acme && hashOfSettings(settings.brands.acme).slice(0, 8);
+    const common = {
+      ...{ brand: 'acme', report: 'order_list', table: 'orders', since: expect.any(String) },
+      settings: { hash },
+    };
     const failed = {
       ...{ ...common, id: `acme order_list failed ${failure.code}`, kind: 'problem', days: [YESTERDAY] },
       ...{ what: `1 day failed: ${YESTERDAY}`, why: expect.stringContaining(failure.message) },

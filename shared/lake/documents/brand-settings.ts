@@ -147,6 +147,12 @@ export class StoredSettings {
     return settingsIn(await this.#document(brand).cached(), this.#options.reports)?.settings;
   }
 
+  /** The settings of a run, as its events name them. */
+  async usedBy(brand: string, given: LakeBrandSettings): Promise<SettingsName | undefined> {
+    const inLake = settingsIn(await this.#document(brand).cached(), this.#options.reports);
+    return settingsName(usedSettings([{ brand, inLake }], { brands: { [brand]: given } }), brand);
+  }
+
   async all(given?: LakeSettings): Promise<LakeSettings> {
     this.#listed ??= brandsIn(this.#options.lake.store);
     const listed = new Set([...(await this.#listed), ...this.#documents.keys()]);
@@ -311,6 +317,15 @@ export interface UsedSettings {
   hash: string;
   /** From when on the lake has them; missing: they are not the settings of the lake. */
   since?: string;
+}
+
+/** As events have it. */
+export const settingsNameSchema = z.object({ hash: z.string(), since: z.optional(storedTime) });
+export type SettingsName = z.infer<typeof settingsNameSchema>;
+
+export function settingsName(used: readonly UsedSettings[], brand: string): SettingsName | undefined {
+  const { brand: _brand, ...name } = used.find((of) => of.brand === brand) ?? {};
+  return 'hash' in name ? name : undefined;
 }
 
 export function usedSettings(

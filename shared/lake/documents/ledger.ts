@@ -84,7 +84,7 @@ const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
 const values = storedObject(() => ({
   /** By column that has a value: the number of rows with a value. Only the 250 fullest columns. */
   filled: z.optional(z.record(z.string(), storedCount)),
-  /** By numeric column that has a value: the sum, as text because a number would round it. */
+  /** Of the report's measure, if it is a column with a value: the sum, as text because a number would round it. */
   sums: z.optional(z.record(z.string(), z.string())),
   /** By column: the rows whose value it cannot hold exactly, so that the value is in `_rescued`. Only the 20 highest. */
   rescued: z.optional(z.record(z.string(), storedCount)),

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod/mini';
 import { DAY_MS } from '../../days.ts';
+import { settingsNameSchema } from './brand-settings.ts';
 import { storedCount, storedId, storedObject, storedTime } from './cas-document.ts';
 
 const dayEvent = storedObject(() => ({
@@ -17,6 +18,8 @@ const dayEvent = storedObject(() => ({
   sums: z.record(z.string(), z.record(z.string(), z.string())),
   /** The names of the findings; missing until a run is about to send the event. */
   findings: z.optional(z.array(z.string())),
+  /** The settings of that run. */
+  settings: z.optional(settingsNameSchema),
   /** One more than in the previous event of the day; it orders the events of a day. */
   sequence: storedCount,
   /** When the version was committed, by the machine's clock. */

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod/mini';
 import type { Json } from '../../json.ts';
+import { settingsNameSchema } from './brand-settings.ts';
 import { parseDocument, storedObject, storedTime } from './cas-document.ts';
 
 const lasting = () => ({
@@ -20,6 +21,7 @@ const detail = storedObject(() => ({
   ...{ brand: z.string(), report: z.string(), table: z.string() },
   days: z.array(z.string()),
   ...{ what: z.string(), why: z.string(), since: storedTime, at: storedTime },
+  settings: z.optional(settingsNameSchema),
   sequence: z.number(),
 }));
 

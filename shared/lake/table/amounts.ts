@@ -18,10 +18,10 @@ import {
   AMOUNT,
   type Sum,
   addRows,
-  createSum,
   countOf,
   isNumeric,
   rowsByCode,
+  sumOf,
   textsByCode,
   textsOfCode,
 } from './column-facts.ts';
@@ -182,7 +182,7 @@ export class Amounts {
             ? coded?.codes.map((code, row) => (keyOfRow(row) === key ? code : NO_CODE))
             : coded?.codes;
         const sums = this.#sums.get(key) ?? new Map<string, Sum>();
-        const sum = sums.get(role) ?? createSum(AMOUNT);
+        const sum = sums.get(role) ?? sumOf(AMOUNT);
         if (coded && codes && addRows(sum, rows, { ...coded, codes }))
           this.#sums.set(key, sums.set(role, sum));
       }

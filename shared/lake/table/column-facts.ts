@@ -11,10 +11,9 @@ import {
   beginningOfCode,
   valueOfCode,
 } from './coded-rows.ts';
+import { isRole } from '../../roles/index.ts';
 import { STATE_WORDS, comparedState, withoutSpaces } from '../../reports/definition.ts';
 
-/** A table may have a thousand numeric columns, and a ledger contains the sums for a whole month. */
-const MAX_SUMS = 50;
 /** How many columns' filled rows a ledger keeps at most; a table may have a thousand columns. */
 export const MAX_FILLED = 250;
 /** More columns with values that do not fit add nothing to a message for people. */
@@ -24,19 +23,18 @@ const LIKE_STATE = /stat|stage|phase|progress|approv|fulfil|settle|(^|_)st(_|$)/
 const [MAX_WORDS, MAX_CODES] = [20, 200];
 const MAX_WORD_LENGTH = 200;
 const MAX_WORD_COLUMNS = 20;
-/** Digits of a sum of doubles that do not depend on the order of the rows. */
-const STABLE_DIGITS = 12;
 
 export class ColumnFacts {
-  readonly #types: ReadonlyMap<string, ColumnType>;
-  readonly #sums = new Map<string, Sum>();
+  readonly #measure: Column | undefined;
+  #sum: Sum | undefined;
   readonly #rescued = new Map<string, number>();
   /** The columns that may be states, and the rows of each word; `null` after too many words. */
   readonly #words: Map<string, { column: Column; rows: Map<string, number> | null }>;
 
-  constructor(columns: readonly Column[]) {
-    const types = columns.map(({ name, type }) => [name, type] as const);
-    this.#types = new Map(types.filter(([, type]) => isNumeric(type)).slice(0, MAX_SUMS));
+  /** @param measure a numeric column to add up; the sums of a role are totals (`amounts.ts`) */
+  constructor(columns: readonly Column[], measure = '') {
+    const isSummed = ({ name, type }: Column) => name === measure && isNumeric(type) && !isRole(measure);
+    this.#measure = columns.find(isSummed);
     const mayBeStates = columns.filter(
       ({ name, type, field }) => field !== undefined && (type === 'string' || LIKE_STATE.test(name)),
     );
@@ -46,19 +44,18 @@ export class ColumnFacts {
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     for (const named of columns) {
       const [name, column] = named;
-      const type = this.#types.get(name);
-      if (type !== undefined && !('texts' in column)) {
-        const sum = this.#sums.get(name) ?? createSum(type);
-        if (addRows(sum, rows, column)) this.#sums.set(name, sum);
+      if (name === this.#measure?.name && !('texts' in column)) {
+        const sum = this.#sum ?? sumOf(this.#measure.type);
+        if (addRows(sum, rows, column)) this.#sum = sum;
       }
       this.#addWords(name, rows, column);
       yield named;
     }
   }
 
-  /** By numeric column that has a value: the sum, a decimal with all its places. */
+  /** The sum of the measure if it has a value, a decimal with all its places. */
   get sums(): Record<string, string> {
-    return Object.fromEntries([...this.#sums].map(([name, sum]) => [name, sum.text()]));
+    return this.#measure && this.#sum ? { [this.#measure.name]: this.#sum.text() } : {};
   }
 
   /** By column that looks like a state, by name or words: the rows of each word; missing if they are too many. */
@@ -137,32 +134,14 @@ export interface Sum {
   text(): string;
 }
 
-export function createSum(type: ColumnType): Sum {
-  return type === 'double' ? sumOfDoubles() : sumOfUnits(type);
-}
-
 /** Exact for every order of the rows. */
-function sumOfUnits(type: ColumnType): Sum {
+export function sumOf(type: ColumnType): Sum {
   let units = 0n;
   return {
     add: (value, times) => {
       if (typeof value === 'bigint') units += times === 1 ? value : value * BigInt(times);
     },
     text: () => typeSpec(type).texts(units)[0],
-  };
-}
-
-/** With Neumaier's compensation, and without the digits that may still differ by the order of the rows. */
-function sumOfDoubles(): Sum {
-  let [sum, lost] = [0, 0];
-  return {
-    add: (value, times) => {
-      const added = Number(value) * times;
-      const next = sum + added;
-      lost += Math.abs(sum) >= Math.abs(added) ? sum - next + added : added - next + sum;
-      sum = next;
-    },
-    text: () => String(Number((sum + lost).toPrecision(STABLE_DIGITS))),
   };
 }
 

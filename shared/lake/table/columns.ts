@@ -14,6 +14,7 @@ import {
   SYNCED_AT,
   type Value,
 } from '../../column-types.ts';
+import { WELL_KNOWN, comparedName } from '../../roles/index.ts';
 import { KIND, ONE_RECORD, type RecordList } from '../../records/record-list.ts';
 
 /** The documented columns, then `_rescued` and `_synced_at`, then the discovered columns in the order of discovery. */
@@ -36,6 +37,7 @@ const MAX_OBSERVED = 2_500;
 const MAX_FIELD_LENGTH = 255;
 /** A number that makes the name unique may follow. */
 const MAX_NAME_LENGTH = MAX_FIELD_LENGTH - '_1000'.length;
+const NAMES_OF_ROLES: ReadonlySet<string> = new Set(Object.values(WELL_KNOWN).flat());
 /** Partition keys, and the only such name that every JavaScript object inherits. */
 const RESERVED = [...DAY_PARTITION_KEYS, 'constructor'];
 
@@ -74,25 +76,27 @@ export function mergeObservations(a: Observations, b: Observations): Observation
 }
 
 /**
- * Appends columns in name order: first the fields that the settings list, then the most frequent fields of the day, up to
- * the limit. A column never changes its type. If the settings require another type for an existing column, its field gets
- * a further column of that type: `amount_bigint` beside `amount`.
+ * Appends columns in name order: first the fields that the settings list, then the fields of roles and keys, then the most
+ * frequent fields of the day, up to the limit. A column never changes its type. If the settings require another type for an
+ * existing column, its field gets a further column of that type: `amount_bigint` beside `amount`.
+ * @param wanted the fields of roles and keys, by name or path; well-known names of roles are wanted in any case
  * @returns the same object if there is nothing to append
  */
 export function growSchema(
   schema: TableSchema,
   observations: Observations,
   fixedTypes: Readonly<Record<string, ColumnType>>,
+  wanted: readonly string[] = [],
 ): TableSchema {
   const documented = new Set(schema.columns.slice(0, indexOfLastDerived(schema)).map(({ field }) => field));
   const known = new Set(schema.columns.map(({ field }) => field));
   const candidates = byFrequency(observations, known).filter((field) => !documented.has(field));
-  const { named = [], others = [] } = Object.groupBy(candidates, (field) =>
-    Object.hasOwn(fixedTypes, snakeCase(field)) ? 'named' : 'others',
-  );
+  const named = candidates.filter((field) => Object.hasOwn(fixedTypes, snakeCase(field)));
+  const first = new Set([...named, ...fieldsWanted(candidates, wanted)]);
+  const others = candidates.filter((field) => !first.has(field)).slice(0, MAX_DISCOVERED_OF_DAY);
   const room = Math.max(0, MAX_DISCOVERED - schema.columns.length + 1 + indexOfLastDerived(schema));
   const retyped = columnsBeside(schema, observations, fixedTypes).slice(0, room);
-  const fields = [...named, ...others.slice(0, MAX_DISCOVERED_OF_DAY)]
+  const fields = [...first, ...others]
     .filter((field) => !known.has(field))
     .slice(0, room - retyped.length)
     .sort();
@@ -105,6 +109,16 @@ export function growSchema(
   });
   const beside = retyped.map((column) => ({ ...column, name: freeName(column.name, taken) }));
   return { columns: [...schema.columns, ...discovered, ...beside] };
+}
+
+/** Only the first field of each well-known name: a service may have thousands of spellings of it. */
+function fieldsWanted(candidates: readonly string[], wanted: readonly string[]): string[] {
+  const names = new Set(wanted.flatMap((name) => [name, name.split('.')[0]]));
+  const firstOf = new Map(candidates.toReversed().map((field) => [comparedName(field), field]));
+  return [
+    ...candidates.filter((field) => names.has(field) || names.has(snakeCase(field))),
+    ...[...NAMES_OF_ROLES].flatMap((name) => firstOf.get(name) ?? []),
+  ];
 }
 
 /** I7: the further columns for existing columns whose observed fields have another type in the settings. */
@@ -143,10 +157,14 @@ function joined(a: number, b: number): number {
 
 function byFrequency(observations: Observations, first?: ReadonlySet<string | undefined>): string[] {
   const recordsOf = (field: string) => Math.floor(observed(observations, field) / ONE_RECORD);
-  const rank = (field: string) => (first?.has(field) ? 0 : 1);
-  return Object.keys(observations)
-    .filter((field) => kindsOf(observations, field) !== 0 && canBeColumn(field))
-    .sort((a, b) => recordsOf(b) - recordsOf(a) || rank(a) - rank(b) || (a < b ? -1 : 1));
+  const fields = Object.keys(observations).filter(
+    (field) => kindsOf(observations, field) !== 0 && canBeColumn(field),
+  );
+  const early = new Set(
+    fields.filter((field) => first?.has(field) || NAMES_OF_ROLES.has(comparedName(field))),
+  );
+  const rank = (field: string) => (early.has(field) ? 0 : 1);
+  return fields.sort((a, b) => recordsOf(b) - recordsOf(a) || rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
 /** `__proto__` is not a safe key in every object that the name passes through. Values of repeated keys are rescued. */

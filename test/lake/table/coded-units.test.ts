@@ -42,7 +42,7 @@ function bothWays(numbers: readonly (number | undefined)[], rowCodes: readonly n
 
 function digestAndSums(type: ColumnType, rows: number, column: CodedColumn) {
   const columns = [{ name: 'status', type, field: 'status' }];
-  const facts = new ColumnFacts(columns);
+  const facts = new ColumnFacts(columns, 'status');
   const amounts = new Amounts(columns, { amount: 'status' });
   const digest = new Digest();
   for (const _column of amounts.count(

@@ -253,8 +253,32 @@ describe('I7: a table only grows', () => {
   it('I7: prefers the fields that most records have, and the fields in the settings', () => {
     const odd = recordOf(manyFields(2_000, 'a'));
     const schema = grown([odd, { transid: '1' }, { transid: '2' }, { zone: 'x' }], { zone: 'string' });
-    expect(discoveredIn(schema)).toHaveLength(251);
+    expect(discoveredIn(schema)).toHaveLength(252);
     expect(discoveredIn(schema)).toEqual(expect.arrayContaining(['transid', 'zone', 'a0000']));
+  });
+
+  it('I7: gives the fields of roles and keys a column before all others, one for each well-known name', () => {
+    const spelled = manyFields(300, 'c').map((_, at) => `c${'_'.repeat(at + 1)}ommission`);
+    const odd = observations(
+      recordOf(manyFields(500, 'a')),
+      recordOf(manyFields(1_000, 'b')),
+      { commission: '1', saleState: 'new', ref: 'x', paid: { value: '2' }, number: '1' },
+      recordOf(spelled),
+      { commission: '2' },
+      recordOf(manyFields(1_000, 'a')),
+      recordOf(manyFields(1_000, 'a')),
+    );
+    const wanted = ['sale_state', 'ref', 'paid.value', 'number', 'missing'];
+    const first = growSchema(baseSchema(documented), odd, {}, wanted);
+    expect(discoveredIn(first)).toEqual(
+      expect.arrayContaining(['commission', 'saleState', 'ref', 'paid', 'number', 'a0000']),
+    );
+    expect(discoveredIn(first).length).toBeLessThanOrEqual(255);
+    expect(discoveredIn(first).filter((name) => name?.startsWith('c'))).toHaveLength(1);
+    expect(growSchema(first, odd, {}, wanted)).toBe(first);
+    const flood = Array.from({ length: 6 }, (_, at) => recordOf(manyFields(1_000, `a${at}`)));
+    const all = observations({ commission: '1' }, ...flood);
+    expect(discoveredIn(growSchema(baseSchema(documented), all, {}))).toContain('commission');
   });
 
   it('I7: prefers frequent fields even after many records with odd fields', () => {
