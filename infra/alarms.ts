@@ -99,30 +99,41 @@ interface AlarmsProps extends Omit<ObservedStack, 'problems'> {
   topic: ITopic;
 }
 
+/** Each by its name: another instance may have a name that begins with the name of this one. */
+export function alarmArns(scope: Construct): string[] {
+  return ALARMS.map(({ id }) => arnInStack(scope, 'cloudwatch', `alarm:${alarmName(scope, id)}`));
+}
+
+function alarmName(scope: Construct, id: string): string {
+  return `${instanceName(scope)}-${id}`;
+}
+
 export class Alarms extends Construct {
+  readonly alarms: readonly Alarm[];
+
   constructor(scope: Construct, id: string, { deployment, topic, queue, stateMachine }: AlarmsProps) {
     super(scope, id);
-    const name = instanceName(this);
     const problems = new Metric({
-      namespace: name,
+      namespace: instanceName(this),
       metricName: 'Problems',
       statistic: Stats.MAXIMUM,
       period: Duration.hours(1),
     });
-    for (const row of ALARMS) {
+    this.alarms = ALARMS.flatMap((row) => {
       const condition = row.condition({ queue, stateMachine, problems }, deployment);
-      if (!condition) continue;
+      if (!condition) return [];
       const alarm = new Alarm(this, row.id, {
         threshold: 1,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         treatMissingData: TreatMissingData.NOT_BREACHING,
         ...condition,
-        alarmName: `${name}-${row.id}`,
+        alarmName: alarmName(this, row.id),
         alarmDescription: `${row.meaning} ${row.action}`,
       });
       alarm.addAlarmAction(new SnsAction(topic));
       if (row.notifiesEnd) alarm.addOkAction(new SnsAction(topic));
-    }
+      return [alarm];
+    });
   }
 }
 
@@ -164,13 +175,12 @@ export class AlarmTopic extends Construct {
 
   /** A topic with its own policy (`enforceSSL`) loses the default policy, which lets the account's alarms publish. */
   private letAlarmsPublish(topic: Topic): void {
-    const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
     topic.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
         actions: ['sns:Publish'],
         resources: [topic.topicArn],
-        conditions: { ArnLike: { 'aws:SourceArn': alarms } },
+        conditions: { ArnEquals: { 'aws:SourceArn': alarmArns(this) } },
       }),
     );
   }

@@ -1,14 +1,11 @@
 /** Checks the rights that the stack's policies give people: operators, analysts, and people of one brand. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { App, Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import fc from 'fast-check';
-import { BrandAccess } from '../../infra/people.ts';
-import { Catalog } from '../../infra/catalog.ts';
-import { Lake } from '../../infra/lake.ts';
+import * as z from 'zod/mini';
+import { ALARMS } from '../../infra/alarms.ts';
 import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { ACME, stackOf } from '../infra/stack.ts';
 import { type Allows, policyNamed } from './policy.ts';
@@ -17,7 +14,9 @@ import { parseTemplate, resourcesOf, type Template, type Values } from './templa
 const KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
 const TABLES = [...Object.values(reports).map(({ table }) => table), ...LEDGER_TABLES];
 const arn = (service: string, resource: string) => `arn:aws:${service}:us-east-1:123456789012:${resource}`;
-const object = (key: string) => `arn:aws:s3:::lake/${key}`;
+const LAKE = 'arn:aws:s3:::lake';
+const object = (key: string) => `${LAKE}/${key}`;
+const listing = (prefix: string): Call => ['s3:ListBucket', LAKE, { 's3:prefix': prefix }];
 
 /** Every reference as the ARN or the name in a deployment to `BrandReports`. */
 function valuesOf(template: Template): Values {
@@ -49,17 +48,19 @@ const wrongly = (allows: Allows, expected: boolean, calls: readonly Call[]) =>
 
 let template: Template;
 let values: Values;
+let ofBrands: Allows;
 const policy = (name: string) => policyNamed(template, `BrandReports-${name}-us-east-1`, values);
 
 beforeAll(() => {
   const deployment = {
     ...{ lakeKeyArn: KEY, operatorRoles: ['OnCall'], analystRoles: ['Analysts'] },
-    brandAccess: { acme: ['AcmeTeam'] },
+    brandRoles: ['AcmeTeam'],
   };
   const brands = { acme: ACME, 'acme-2': { ...ACME, secretName: 'brand-reports/acme-2' } };
   const stack = stackOf({ brands, deployment });
   template = parseTemplate(JSON.stringify(CdkTemplate.fromStack(stack).toJSON()));
   values = valuesOf(template);
+  ofBrands = policyNamed(template, 'BrandReports.brands-us-east-1', values);
 });
 
 describe('the policy of operators', () => {
@@ -94,8 +95,11 @@ describe('the policy of operators', () => {
         ['logs:StartLiveTail', arn('logs', `log-group:${group}`)],
       ]),
       ['logs:GetQueryResults', '*'],
-      ['cloudwatch:DescribeAlarms', arn('cloudwatch', 'alarm:*')],
-      ['cloudwatch:DescribeAlarmHistory', arn('cloudwatch', 'alarm:BrandReports-failed')],
+      ...ALARMS.flatMap(({ id }) =>
+        ['DescribeAlarms', 'DescribeAlarmHistory'].map(
+          (action): Call => [`cloudwatch:${action}`, arn('cloudwatch', `alarm:BrandReports-${id}`)],
+        ),
+      ),
       ['s3:GetObject', page],
       ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': 'status/coverage.html' }],
     ];
@@ -133,7 +137,12 @@ describe('the policy of operators', () => {
       ['sqs:ReceiveMessage', arn('sqs', 'Another')],
       ['logs:DeleteLogGroup', arn('logs', 'log-group:any:*')],
       ['logs:FilterLogEvents', arn('logs', 'log-group:another:*')],
-      ['cloudwatch:DisableAlarmActions', arn('cloudwatch', 'alarm:BrandReports-failed')],
+      ['cloudwatch:DisableAlarmActions', arn('cloudwatch', 'alarm:BrandReports-problems')],
+      ...ALARMS.flatMap(({ id }) =>
+        ['DescribeAlarms', 'DescribeAlarmHistory'].map(
+          (action): Call => [`cloudwatch:${action}`, arn('cloudwatch', `alarm:BrandReports-staging-${id}`)],
+        ),
+      ),
       ['glue:GetTable', arn('glue', 'table/brand_reports/orders')],
       ['athena:StartQueryExecution', arn('athena', 'workgroup/BrandReports')],
       ['iam:PassRole', '*'],
@@ -143,154 +152,191 @@ describe('the policy of operators', () => {
 });
 
 describe('the policy of analysts', () => {
-  it('allows the coverage page and the saved queries of the workgroup, and no other page or workgroup', () => {
-    const named = ['Create', 'Update', 'Delete'].map((verb) => `athena:${verb}NamedQuery`);
-    const [own, other] = ['BrandReports', 'BrandReports-brand-acme'].map((name) =>
-      arn('athena', `workgroup/${name}`),
+  const on = (group: string) =>
+    ['CreateNamedQuery', 'UpdateNamedQuery', 'DeleteNamedQuery', 'StopQueryExecution'].map(
+      (action): Call => [`athena:${action}`, arn('athena', `workgroup/${group}`)],
     );
-    const allows = policy('analysts');
-    expect(wrongly(allows, true, [['s3:GetObject', object('status/coverage.html')]])).toEqual([]);
-    expect(
-      wrongly(
-        allows,
-        true,
-        named.map((action): Call => [action, own ?? '']),
+
+  it('allows the coverage page, all brands, and queries and saved queries in their workgroup', () => {
+    const calls: Call[] = [
+      ['s3:GetObject', object('status/coverage.html')],
+      ['s3:GetObject', object('snapshots/orders/brand=acme/dt=2026-01-31/id/part-0000.parquet')],
+      ['s3:GetObject', object('query-results/analysts/2f1c.csv')],
+      ['s3:PutObject', object('query-results/analysts/2f1c.csv')],
+      ...on('BrandReports'),
+    ];
+    expect(wrongly(policy('analysts'), true, calls)).toEqual([]);
+  });
+
+  it('allows no other page or workgroup, and changes nothing outside of their own results', () => {
+    const keys = [...filesOf('acme'), 'query-results/brand=acme-2/1.csv', 'query-results/2f1c.csv'];
+    const calls: Call[] = [
+      ['s3:GetObject', object('status/watch.json')],
+      ['s3:GetObject', object('query-results/brand=acme/2f1c.csv')],
+      ...keys.flatMap((key): Call[] =>
+        ['PutObject', 'DeleteObject', 'AbortMultipartUpload'].map((action) => [`s3:${action}`, object(key)]),
       ),
-    ).toEqual([]);
-    expect(
-      wrongly(
-        allows,
-        false,
-        named.map((action): Call => [action, other ?? '']),
-      ),
-    ).toEqual([]);
-    expect(wrongly(allows, false, [['s3:GetObject', object('status/watch.json')]])).toEqual([]);
+      ...['BrandReports.brands', 'BrandReports-staging'].flatMap(on),
+    ];
+    expect(wrongly(policy('analysts'), false, calls)).toEqual([]);
   });
 });
 
 /** The calls of Athena for a query on one partition of a brand, and for its result. */
-function ownCalls(brand: string, database = 'brand_reports'): Call[] {
+function ownCalls(brand: string): Call[] {
   const glue = (resource: string): Call[] =>
     ['GetTable', 'GetPartitions', 'GetDatabase'].map((action) => [`glue:${action}`, arn('glue', resource)]);
-  const result = object(`query-results/brand=${brand}/2f1c.csv`);
   return [
     ...TABLES.flatMap((table): Call[] => [
-      ...['catalog', `database/${database}`, `table/${database}/${table}`].flatMap(glue),
+      ...['catalog', 'database/brand_reports', `table/brand_reports/${table}`].flatMap(glue),
       ['s3:GetObject', object(`snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`)],
-      [
-        's3:ListBucket',
-        'arn:aws:s3:::lake',
-        { 's3:prefix': `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/` },
-      ],
+      listing(`snapshots/${table}/brand=${brand}/dt=2026-01-31/id/`),
     ]),
+    ['s3:GetObject', object(`closes/${brand}/2026-01.json`)],
     ...['s3:PutObject', 's3:GetObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'].map(
-      (action): Call => [action, result],
+      (action): Call => [action, object(`query-results/brand=${brand}/2f1c.csv`)],
     ),
-    ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': `query-results/brand=${brand}/` }],
-    ['s3:GetBucketLocation', 'arn:aws:s3:::lake'],
-    ['s3:ListBucketMultipartUploads', 'arn:aws:s3:::lake'],
+    listing(`query-results/brand=${brand}/`),
+    ['s3:GetBucketLocation', LAKE],
     ...['GetWorkGroup', 'StartQueryExecution', 'GetQueryExecution', 'GetQueryResults'].map(
-      (action): Call => [`athena:${action}`, arn('athena', `workgroup/BrandReports-brand-${brand}`)],
+      (action): Call => [`athena:${action}`, arn('athena', 'workgroup/BrandReports.brands')],
     ),
     ['lakeformation:GetDataAccess', '*'],
   ];
 }
 
-function foreignCalls(brand: string): Call[] {
-  const keys = [
-    ...TABLES.map((table) => `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`),
-    `snapshots/orders_before/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`,
+/** Files of a brand, also those that no query of its own people reads. */
+function filesOf(brand: string): string[] {
+  return [
+    ...[...TABLES, 'orders_before'].map(
+      (table) => `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`,
+    ),
+    `closes/${brand}/2026-01.json`,
+    `query-results/brand=${brand}/2f1c.csv`,
     `raw/order_list/brand=${brand}/dt=2026-01-31/id/progress.json`,
     `ledger/order_list/${brand}/2026-01.json`,
     `rates/${brand}.json`,
-    `query-results/brand=${brand}/2f1c.csv`,
   ];
-  return keys.flatMap((key): Call[] => [
-    ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action): Call => [`s3:${action}`, object(key)]),
-    ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': key.slice(0, key.lastIndexOf('/') + 1) }],
-  ]);
 }
 
-/** Resources of no brand, or of all brands. */
+const callsOn = (keys: readonly string[]) =>
+  keys.flatMap((key): Call[] => [
+    ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action): Call => [`s3:${action}`, object(key)]),
+    listing(key.slice(0, key.lastIndexOf('/') + 1)),
+  ]);
+
+/** Resources of no brand or of all brands, and rights to the queries of everybody in a workgroup. */
 const SHARED_CALLS: Call[] = [
-  ...['status/coverage.html', 'status/watch.json', 'settings/current.json', 'schema/orders.json'].map(
-    (key): Call => ['s3:GetObject', object(key)],
+  ...[
+    'status/coverage.html',
+    'status/watch.json',
+    'schema/orders.json',
+    'iceberg/orders/metadata/1.json',
+  ].map((key): Call => ['s3:GetObject', object(key)]),
+  ...['query-results/2f1c.csv', 'query-results/analysts/2f1c.csv'].flatMap((key): Call[] =>
+    ['s3:GetObject', 's3:PutObject'].map((action) => [action, object(key)]),
   ),
-  ...['iceberg/orders/metadata/1.json', 'query-results/2f1c.csv', 'deployments/failed-update.json'].map(
-    (key): Call => ['s3:GetObject', object(key)],
+  ...['', 'snapshots/', 'snapshots/orders/', 'snapshots/orders/brand=', 'query-results/'].map(listing),
+  ...['ListBucket', 'ListBucketVersions', 'ListBucketMultipartUploads'].map(
+    (action): Call => [`s3:${action}`, LAKE],
   ),
-  ...['', 'snapshots/', 'snapshots/orders/', 'query-results/'].map(
-    (prefix): Call => ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': prefix }],
-  ),
-  ['s3:ListBucket', 'arn:aws:s3:::lake'],
   ['glue:GetTable', arn('glue', 'table/brand_reports_iceberg/orders')],
   ['glue:UpdateTable', arn('glue', 'table/brand_reports/orders')],
-  ['athena:StartQueryExecution', arn('athena', 'workgroup/BrandReports')],
+  ...[
+    ...['ListQueryExecutions', 'BatchGetQueryExecution', 'StopQueryExecution', 'GetQueryRuntimeStatistics'],
+    ...['GetQueryResultsStream', 'ListNamedQueries', 'GetNamedQuery', 'CreateNamedQuery', 'UpdateNamedQuery'],
+    ...['UpdateWorkGroup', 'DeleteWorkGroup', 'CreatePreparedStatement', 'ListPreparedStatements'],
+  ].map((action): Call => [`athena:${action}`, arn('athena', 'workgroup/BrandReports.brands')]),
+  ...['BrandReports', 'BrandReports-brands', 'primary'].map(
+    (group): Call => ['athena:StartQueryExecution', arn('athena', `workgroup/${group}`)],
+  ),
   ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-sync')],
   ['secretsmanager:GetSecretValue', arn('secretsmanager', 'secret:brand-reports/acme-AbCdEf')],
 ];
 
-describe('the policy of a brand', () => {
-  it('allows what queries of the brand need, with a customer key too, and nothing of all brands', () => {
-    const allows = policy('brand-acme');
+describe('the policy of people of one brand', () => {
+  const allowsTagged =
+    (tag: string | undefined): Allows =>
+    (action, resource, context) =>
+      ofBrands(action, resource, {
+        ...context,
+        ...(tag !== undefined && { 'aws:PrincipalTag/brand': tag }),
+      });
+
+  it('allows what queries of the brand need, with a customer key too, and nothing else', () => {
+    const allows = allowsTagged('acme');
     const key: Call = ['kms:GenerateDataKey', KEY, { 'kms:ViaService': 's3.us-east-1.amazonaws.com' }];
     expect(wrongly(allows, true, [...ownCalls('acme'), key])).toEqual([]);
-    expect(wrongly(allows, false, [...foreignCalls('acme-2'), ...SHARED_CALLS])).toEqual([]);
-    // Objects of its own brand too, if no query reads them.
+    const unread = filesOf('acme').filter((key) => /^(raw|ledger|rates)/.test(key));
+    expect(wrongly(allows, false, [...callsOn(unread), ...SHARED_CALLS])).toEqual([]);
+    const written = filesOf('acme').filter((key) => !key.startsWith('query-results/'));
     expect(
       wrongly(
         allows,
         false,
-        foreignCalls('acme').filter(([, key]) => !/snapshots|query-/.test(key) && key.includes('/')),
+        written.map((key): Call => ['s3:PutObject', object(key)]),
       ),
     ).toEqual([]);
   });
 
-  it('has a workgroup with the limits of the analysts, and a fixed location of results', () => {
-    const groups = resourcesOf(template, 'AWS::Athena::WorkGroup').map(([, properties]) => properties);
-    const [analysts, acme] = groups.map((group) => JSON.stringify(group));
-    expect(acme).toContain('"Name":"BrandReports-brand-acme"');
-    const same = acme
-      ?.replace('query-results/brand=acme/', 'query-results/')
-      .replace('"BrandReports-brand-acme"', '"BrandReports"')
-      .replace(' of acme"', '"');
-    expect(same).toBe(analysts);
+  it.each([
+    ...[undefined, '', '*', '?', '$', '****', 'a*', 'acm?', '??????', '*acme', '${aws:PrincipalTag/other}'],
+    ...[
+      'acme/../x',
+      'acme/*',
+      'acme/',
+      '/',
+      '*/dt=2026-01-31',
+      'acme/dt=2026-01-31',
+      'x/brand=acme',
+      '../acme',
+    ],
+    ...[
+      'ACME',
+      'Acme',
+      ' acme',
+      'acme ',
+      'acme-',
+      'acm',
+      'acme-22',
+      '.',
+      '..',
+      'acme\u0000',
+      'acme\n',
+      '[a]cme',
+      'acme|x',
+    ],
+  ])('gives no file of any brand to people with the tag %j', (tag) => {
+    const files = ['acme', 'acme-2'].flatMap(filesOf);
+    expect(wrongly(allowsTagged(tag), false, [...callsOn(files), ...SHARED_CALLS])).toEqual([]);
   });
 
   it('gives a brand no access to another brand, whatever their names', () => {
     const brand = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,8}$/);
-    const prefixed = fc
-      .tuple(brand, fc.stringMatching(/^[a-z0-9-]{1,8}$/))
-      .map(([name, more]) => [name, `${name}${more}`, `${more.replace(/^-+/, 'x')}${name}`]);
+    const pair = fc
+      .tuple(brand, fc.stringMatching(/^[a-z0-9-]{1,8}$/), fc.boolean())
+      .map(([name, more, after]) => [name, after ? `${name}${more}` : `${more.replace(/^-+/, 'x')}${name}`]);
     fc.assert(
-      fc.property(prefixed, (names) => {
-        const brands = [...new Set(names)];
-        const allows = policiesOfBrands(brands);
-        for (const own of brands) {
-          expect(wrongly(allows(own), true, ownCalls(own))).toEqual([]);
-          for (const other of brands.filter((name) => name !== own))
-            expect(
-              wrongly(allows(own), false, [
-                ...foreignCalls(other),
-                ['athena:StartQueryExecution', arn('athena', `workgroup/BrandReports-brand-${other}`)],
-              ]),
-            ).toEqual([]);
+      fc.property(pair, ([one = '', other = '']) => {
+        for (const [own, foreign] of [
+          [one, other],
+          [other, one],
+        ] as const) {
+          expect(wrongly(allowsTagged(own), true, ownCalls(own))).toEqual([]);
+          expect(wrongly(allowsTagged(own), false, callsOn(filesOf(foreign)))).toEqual([]);
         }
       }),
       runs(10),
     );
   });
-});
 
-/** A stack of only the lake, the catalog and these brands. */
-function policiesOfBrands(brands: readonly string[]): (brand: string) => Allows {
-  const settings = parseSettings({ brands: Object.fromEntries(brands.map((name) => [name, ACME])) }, reports);
-  const { deployment } = settings;
-  const stack = new Stack(new App(), 'BrandReports');
-  const lake = new Lake(stack, 'Lake', { reports, deployment });
-  const catalog = new Catalog(stack, 'Catalog', { reports, settings });
-  for (const brand of brands)
-    new BrandAccess(stack, `Brand-${brand}`, { brand, roleNames: [], deployment, lake, catalog });
-  const small = parseTemplate(JSON.stringify(CdkTemplate.fromStack(stack).toJSON()));
-  return (brand) => policyNamed(small, `BrandReports-brand-${brand}-us-east-1`, valuesOf(small));
-}
+  it('belongs to one workgroup with the scan limit of the analysts and no place for the results of all brands', () => {
+    const groups = resourcesOf(template, 'AWS::Athena::WorkGroup').map(([, properties]) => properties);
+    const [analysts, brands] = groups.map(({ WorkGroupConfiguration }) =>
+      z.parse(z.record(z.string(), z.unknown()), WorkGroupConfiguration),
+    );
+    const { ResultConfiguration, ...rest } = analysts ?? {};
+    expect(JSON.stringify(ResultConfiguration)).toContain('/query-results/analysts/');
+    expect(brands).toEqual({ ...rest, EnforceWorkGroupConfiguration: false });
+  });
+});

@@ -141,7 +141,7 @@ describe('the AWS Solutions rules', () => {
       {
         brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
         deployment: {
-          brandAccess: { acme: ['AcmeTeam'] },
+          brandRoles: ['AcmeTeam'],
           lakeKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
           secretsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef',
         },
