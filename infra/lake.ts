@@ -75,7 +75,7 @@ export class Lake extends Construct {
   readonly url: string;
   /** The variables by which a function finds the lake: its URL, and the account that must own the bucket. */
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
-  /** Where the results of analysts lie, apart from those of people of one brand. */
+  /** The place of results of analysts, apart from the results of people of one brand. */
   readonly analystResultsUrl: string;
   private readonly keyArn: string | undefined;
   private readonly keepLake: boolean;

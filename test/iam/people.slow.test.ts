@@ -205,7 +205,7 @@ function ownCalls(brand: string): Call[] {
   ];
 }
 
-/** Files of a brand, also those that no query of its own people reads. */
+/** Files of a brand, also files that no query of its own people reads. */
 function filesOf(brand: string): string[] {
   return [
     ...[...TABLES, 'orders_before'].map(

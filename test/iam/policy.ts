@@ -166,7 +166,7 @@ const expressionOf = (text: string) => text.replaceAll(/\W/g, (sign) => WILDCARD
 
 /**
  * `*` matches any characters, `?` one character, and `${*}` the sign itself. A variable without a value matches nothing.
- * Wildcards in a value are wildcards, so that a policy that passes here is safe under any reading of IAM's rules.
+ * Wildcards in a value are wildcards, so a policy that is safe here is safe however IAM reads them.
  */
 function matches(pattern: string, text: string, context: Context = {}): boolean {
   const parts = [...pattern.matchAll(/\$\{([^}]+)\}|[^$]+|\$/g)].map(([part, name]) => {

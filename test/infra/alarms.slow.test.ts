@@ -4,7 +4,7 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import * as z from 'zod/mini';
-import { AlarmTopic, Alarms } from '../../infra/alarms.ts';
+import { ALARMS, AlarmTopic, Alarms } from '../../infra/alarms.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 
@@ -63,14 +63,19 @@ describe('the alarms', () => {
             Effect: 'Allow',
             Action: 'sns:Publish',
             Principal: { Service: 'cloudwatch.amazonaws.com' },
+            // Not those of an instance whose name begins with "Reports-".
             Condition: {
-              ArnLike: {
-                'aws:SourceArn': {
+              ArnEquals: {
+                'aws:SourceArn': ALARMS.map(({ id }) => ({
                   'Fn::Join': [
                     '',
-                    Match.arrayWith([':cloudwatch:eu-central-1:123456789012:alarm:Reports-*']),
+                    [
+                      'arn:',
+                      { Ref: 'AWS::Partition' },
+                      `:cloudwatch:eu-central-1:123456789012:alarm:Reports-${id}`,
+                    ],
                   ],
-                },
+                })),
               },
             },
           }),
