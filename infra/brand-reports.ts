@@ -78,9 +78,6 @@ export class BrandReports extends Construct {
     const failed = new FailureQueue(this, 'Failed', deployment);
     const common = { settings, version, network, lake, catalog, bus, failed };
 
-    const enabled = Object.values(reports).filter(({ name }) =>
-      Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
-    );
     const sync = new SyncFunction(this, 'Sync', common);
     const backfill = new BackfillStateMachine(this, 'Backfill', deployment, sync);
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
@@ -102,12 +99,7 @@ export class BrandReports extends Construct {
     this.alarms = alarms;
     this.sync = sync.function;
     this.#bus = bus;
-    this.#analysts = new Analysts(this, 'Analysts', {
-      reports: enabled,
-      deployment,
-      lake,
-      catalog,
-    });
+    this.#analysts = new Analysts(this, 'Analysts', { deployment, lake, catalog });
     this.#operators = new Operators(this, 'Operators', {
       deployment,
       functions: [sync, watch],

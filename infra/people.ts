@@ -1,7 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { Construct } from 'constructs';
-import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { Catalog } from './catalog.ts';
@@ -11,7 +10,7 @@ import type { Lake } from './lake.ts';
 import { alarmArns } from './alarms.ts';
 import { consoleLink, instanceName, output } from './names.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
-import { savedQueries } from './saved-queries.ts';
+import { SAVED_QUERIES } from './saved-queries.ts';
 
 function newWorkGroup(
   scope: Construct,
@@ -56,7 +55,6 @@ function grantWorkGroup(grantee: Grantee, name: string, actions: readonly string
 }
 
 interface AnalystsProps {
-  reports: readonly ReportDefinition[];
   deployment: DeploymentSettings;
   lake: Lake;
   catalog: Catalog;
@@ -68,7 +66,7 @@ export class Analysts extends Construct {
 
   constructor(scope: Construct, id: string, props: AnalystsProps) {
     super(scope, id);
-    const { reports, deployment, lake, catalog } = props;
+    const { deployment, lake, catalog } = props;
     this.#props = props;
     const name = instanceName(this);
     const description = 'Queries on the affiliate reports';
@@ -81,7 +79,7 @@ export class Analysts extends Construct {
         : { encryptionOption: 'SSE_S3' },
     });
     this.workGroupName = name;
-    for (const { name: title, description, sql } of savedQueries(reports)) {
+    for (const { name: title, description, sql } of SAVED_QUERIES) {
       const query = new CfnNamedQuery(this, `Query-${title}`, {
         database: catalog.databaseName,
         workGroup: this.workGroupName,
@@ -127,7 +125,7 @@ export class Analysts extends Construct {
  * their metadata files names the files of all brands.
  */
 export class BrandPeople extends Construct {
-  constructor(scope: Construct, id: string, { deployment, lake, catalog }: Omit<AnalystsProps, 'reports'>) {
+  constructor(scope: Construct, id: string, { deployment, lake, catalog }: AnalystsProps) {
     super(scope, id);
     // No instance has a "." in its name, so this is the workgroup of no other instance.
     const name = `${instanceName(this)}.brands`;
@@ -192,20 +190,24 @@ export class Operators extends Construct {
 
   grant(grantee: Grantee): void {
     const { functions, backfill, queue, lake } = this.#props;
-    this.#grantFunctions(grantee, functions);
-    this.#grantBackfill(grantee, backfill);
-    queue.grantOperate(grantee);
-    this.#grantLogs(grantee, functions, backfill);
-    allowIn(grantee, 'cloudwatch', ['DescribeAlarms', 'DescribeAlarmHistory'], alarmArns(this));
-    lake.grantReadPage(grantee);
-    for (const [service, actions] of Object.entries(CONSOLE_LISTS)) allowIn(grantee, service, actions, ['*']);
-  }
-
-  #grantFunctions(grantee: Grantee, functions: OperatorsProps['functions']): void {
     // The page of a function reads its configuration before it shows the tab "Test".
     const see = ['GetFunction', 'GetFunctionConfiguration', 'GetFunctionEventInvokeConfig', 'ListTags'];
     const arns = functions.map((each) => each.function.functionArn);
     allowIn(grantee, 'lambda', ['InvokeFunction', ...see], arns);
+    this.#grantBackfill(grantee, backfill);
+    queue.grantOperate(grantee);
+    const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'StartQuery', 'StartLiveTail'];
+    // With and without the `:*` of streams, which Live Tail leaves out. The names of the functions' groups end in random
+    // letters, so no other group's name begins with one of them. Both forms of each would exceed the size of a policy.
+    const { logGroupName } = backfill.logGroup;
+    const ofFunctions = functions.map((each) => `${each.logGroup.logGroupName}*`);
+    const logs = [...ofFunctions, logGroupName, `${logGroupName}:*`].map((name) =>
+      arnInStack(this, 'logs', `log-group:${name}`),
+    );
+    allowIn(grantee, 'logs', read, logs);
+    allowIn(grantee, 'cloudwatch', ['DescribeAlarms', 'DescribeAlarmHistory'], alarmArns(this));
+    lake.grantReadPage(grantee);
+    for (const [service, actions] of Object.entries(CONSOLE_LISTS)) allowIn(grantee, service, actions, ['*']);
   }
 
   #grantBackfill(grantee: Grantee, { stateMachine }: BackfillStateMachine): void {
@@ -225,23 +227,5 @@ export class Operators extends Construct {
     allowIn(grantee, 'states', [...look, 'StopExecution'], executions);
     const mapRuns = arnInStack(this, 'states', `mapRun:${name}/${MAP_LABEL}:*`);
     allowIn(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
-  }
-
-  #grantLogs(
-    grantee: Grantee,
-    functions: readonly PipelineFunction[],
-    { logGroup }: BackfillStateMachine,
-  ): void {
-    const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'StartQuery', 'StartLiveTail'];
-    // With and without the `:*` of streams, which Live Tail leaves out. The names of the functions' groups end in
-    // random letters, so no other group's name begins with one of them. Both forms of each name would exceed the size
-    // of one policy.
-    const names = [
-      ...functions.map((each) => `${each.logGroup.logGroupName}*`),
-      logGroup.logGroupName,
-      `${logGroup.logGroupName}:*`,
-    ];
-    const arns = names.map((name) => arnInStack(this, 'logs', `log-group:${name}`));
-    allowIn(grantee, 'logs', read, arns);
   }
 }

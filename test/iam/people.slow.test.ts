@@ -95,7 +95,7 @@ describe('the policy of operators', () => {
         ['logs:StartLiveTail', arn('logs', `log-group:${group}`)],
       ]),
       ['logs:GetQueryResults', '*'],
-      ...ALARMS.flatMap(({ id }) =>
+      ...Object.keys(ALARMS).flatMap((id) =>
         ['DescribeAlarms', 'DescribeAlarmHistory'].map(
           (action): Call => [`cloudwatch:${action}`, arn('cloudwatch', `alarm:BrandReports-${id}`)],
         ),
@@ -138,7 +138,7 @@ describe('the policy of operators', () => {
       ['logs:DeleteLogGroup', arn('logs', 'log-group:any:*')],
       ['logs:FilterLogEvents', arn('logs', 'log-group:another:*')],
       ['cloudwatch:DisableAlarmActions', arn('cloudwatch', 'alarm:BrandReports-problems')],
-      ...ALARMS.flatMap(({ id }) =>
+      ...Object.keys(ALARMS).flatMap((id) =>
         ['DescribeAlarms', 'DescribeAlarmHistory'].map(
           (action): Call => [`cloudwatch:${action}`, arn('cloudwatch', `alarm:BrandReports-staging-${id}`)],
         ),

@@ -66,7 +66,7 @@ describe('the alarms', () => {
             // Not those of an instance whose name begins with "Reports-".
             Condition: {
               ArnEquals: {
-                'aws:SourceArn': ALARMS.map(({ id }) => ({
+                'aws:SourceArn': Object.keys(ALARMS).map((id) => ({
                   'Fn::Join': [
                     '',
                     [
