@@ -67,7 +67,7 @@ const TAGGED_BRAND = `\${${BRAND_TAG}}`;
  */
 const HAS_BRAND: Conditions = {
   StringLike: { [BRAND_TAG]: '?*' },
-  StringNotLike: { [BRAND_TAG]: ['*/*', '*${*}*', '*${?}*', '*${$}*'] },
+  StringNotLike: { [BRAND_TAG]: ['*/*', ...['*', '?', '$'].map((sign) => `*\${${sign}}*`)] },
 };
 
 export class Lake extends Construct {
