@@ -122,7 +122,7 @@ async function writeSettings(lateMinutes: number): Promise<void> {
   };
   const deployment = {
     ...{ tablePermissions, secretsKeyArn, keepLake: false, schedules: false },
-    brandAccess: { [brand]: [] },
+    brandRoles: [],
   };
   await writeFile(deployed, JSON.stringify({ ...others, brands, deployment }));
 }

@@ -1,13 +1,12 @@
 /*
  * The CloudWatch alarms of the stack. Without them, a pipeline that stopped goes unnoticed, because its tables still
- * answer queries, with old numbers. A new alarm is one new row, which docs/how-to/react-to-a-message.md has to repeat.
- * The watcher reports the problems of single reports, so the number of alarms does not grow with the brands.
+ * answer queries, with old numbers. The watcher reports the problems of single reports, so the number of alarms does not
+ * grow with the brands.
  */
 import { Annotations, Duration } from 'aws-cdk-lib';
 import {
-  type AlarmProps,
-  Alarm,
-  ComparisonOperator,
+  type Alarm,
+  type CreateAlarmOptions,
   Metric,
   Stats,
   TreatMissingData,
@@ -23,106 +22,96 @@ import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { type Grantee, allow, arnInStack, customerKey, grantKey } from './grants.ts';
 import { instanceName, output } from './names.ts';
 
-interface AlarmRow {
-  id: string;
-  meaning: string;
-  action: string;
-  /** Whether the topic is also notified when the alarm ends. For the queue and backfills, the end is no news. */
-  notifiesEnd?: true;
-  /** `undefined` if this deployment has no such alarm. `Alarms` adds the defaults. */
-  condition: (watched: ObservedStack, deployment: DeploymentSettings) => AlarmCondition | undefined;
-}
-
-type AlarmCondition = Pick<AlarmProps, 'metric' | 'evaluationPeriods'> & Partial<AlarmProps>;
-
-interface ObservedStack {
-  queue: IQueue;
-  stateMachine: IStateMachine;
-  problems: Metric;
-}
-
 const HOURS_OF_PROBLEMS = 3;
 
-export const ALARMS: readonly AlarmRow[] = [
-  {
-    id: 'problems',
+/** By the end of its name, what each alarm means and what to do: docs/how-to/react-to-a-message.md repeats the texts. */
+export const ALARMS = {
+  problems: {
     meaning:
       `For ${HOURS_OF_PROBLEMS} hours the watcher has found problems, which its message lists, or no watcher run has ` +
       'ended: then nobody watches the pipeline.',
     action:
       'Follow the last message. If there is no message, test the function watch with the event {}, and read ' +
       'the error in its log.',
-    notifiesEnd: true,
-    condition: ({ problems }, { schedules }) => {
-      // Without schedules nothing starts by itself, and the watcher does not either.
-      if (!schedules) return undefined;
-      return {
-        metric: problems,
-        evaluationPeriods: HOURS_OF_PROBLEMS,
-        treatMissingData: TreatMissingData.BREACHING,
-      };
-    },
   },
-  {
-    id: 'queue-failed',
+  'queue-failed': {
     meaning:
       'The queue Failed contains events that a schedule could not deliver to its function, or that a function failed on. ' +
       'A function fails if it runs out of time or memory, hits a bug, or has no free instance for too long.',
     action:
       'Read the error in its messages or in their attributes and fix the cause, test the function that a message names ' +
       'with the event {}: it resumes where the last run stopped. Then purge the queue.',
-    // A queue stops publishing metrics after some hours without use, but it still contains its messages.
-    condition: ({ queue }) => ({
-      metric: queue.metricApproximateNumberOfMessagesVisible({
-        statistic: Stats.MAXIMUM,
-        period: Duration.minutes(5),
-      }),
-      evaluationPeriods: 1,
-      treatMissingData: TreatMissingData.IGNORE,
-    }),
   },
-  {
-    id: 'backfill-failed',
+  'backfill-failed': {
     meaning: 'A backfill ended, and some of its brands are not complete.',
     action:
       'Read the cause of the execution, which names these brands. Test the function sync with each brand: its result has ' +
       'the reason. Fix it, then start a new execution with the same input.',
-    condition: ({ stateMachine }) => ({
-      metric: stateMachine.metricFailed({ statistic: Stats.SUM, period: Duration.minutes(5) }),
-      evaluationPeriods: 1,
-    }),
   },
-];
+} as const;
+type AlarmId = keyof typeof ALARMS;
 
-interface AlarmsProps extends Omit<ObservedStack, 'problems'> {
+/** Each by its name: another instance may have a name that begins with the name of this one. */
+export function alarmArns(scope: Construct): string[] {
+  return Object.keys(ALARMS).map((id) =>
+    arnInStack(scope, 'cloudwatch', `alarm:${instanceName(scope)}-${id}`),
+  );
+}
+
+interface AlarmsProps {
   deployment: DeploymentSettings;
+  queue: IQueue;
+  stateMachine: IStateMachine;
   topic: ITopic;
 }
 
 export class Alarms extends Construct {
+  readonly alarms: readonly Alarm[];
+
   constructor(scope: Construct, id: string, { deployment, topic, queue, stateMachine }: AlarmsProps) {
     super(scope, id);
-    const name = instanceName(this);
-    const problems = new Metric({
-      namespace: name,
+    const action = new SnsAction(topic);
+    const period = Duration.minutes(5);
+    // Without schedules nothing starts by itself, and the watcher does not either.
+    const problems = deployment.schedules ? [this.problems()] : [];
+    // The end of a backfill or of failed events is no news.
+    for (const alarm of problems) alarm.addOkAction(action);
+    this.alarms = [
+      ...problems,
+      this.alarm(
+        'queue-failed',
+        queue.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM, period }),
+        // A queue stops publishing metrics after some hours without use, but it still contains its messages.
+        { treatMissingData: TreatMissingData.IGNORE },
+      ),
+      this.alarm('backfill-failed', stateMachine.metricFailed({ statistic: Stats.SUM, period })),
+    ];
+    for (const alarm of this.alarms) alarm.addAlarmAction(action);
+  }
+
+  private problems(): Alarm {
+    const metric = new Metric({
+      namespace: instanceName(this),
       metricName: 'Problems',
       statistic: Stats.MAXIMUM,
       period: Duration.hours(1),
     });
-    for (const row of ALARMS) {
-      const condition = row.condition({ queue, stateMachine, problems }, deployment);
-      if (!condition) continue;
-      const alarm = new Alarm(this, row.id, {
-        threshold: 1,
-        comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        treatMissingData: TreatMissingData.NOT_BREACHING,
-        ...condition,
-        alarmName: `${name}-${row.id}`,
-        alarmDescription: `${row.meaning} ${row.action}`,
-      });
-      alarm.addAlarmAction(new SnsAction(topic));
-      if (row.notifiesEnd) alarm.addOkAction(new SnsAction(topic));
-    }
+    return this.alarm('problems', metric, {
+      evaluationPeriods: HOURS_OF_PROBLEMS,
+      treatMissingData: TreatMissingData.BREACHING,
+    });
+  }
+
+  private alarm(id: AlarmId, metric: Metric, options: Partial<CreateAlarmOptions> = {}): Alarm {
+    const { meaning, action } = ALARMS[id];
+    return metric.createAlarm(this, id, {
+      threshold: 1,
+      evaluationPeriods: 1,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      ...options,
+      alarmName: `${instanceName(this)}-${id}`,
+      alarmDescription: `${meaning} ${action}`,
+    });
   }
 }
 
@@ -164,13 +153,12 @@ export class AlarmTopic extends Construct {
 
   /** A topic with its own policy (`enforceSSL`) loses the default policy, which lets the account's alarms publish. */
   private letAlarmsPublish(topic: Topic): void {
-    const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
     topic.addToResourcePolicy(
       new PolicyStatement({
         principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
         actions: ['sns:Publish'],
         resources: [topic.topicArn],
-        conditions: { ArnLike: { 'aws:SourceArn': alarms } },
+        conditions: { ArnEquals: { 'aws:SourceArn': alarmArns(this) } },
       }),
     );
   }

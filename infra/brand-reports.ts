@@ -4,6 +4,7 @@
  * types of CDK, because an app gets the types of this file alone.
  */
 import { RemovalPolicy } from 'aws-cdk-lib';
+import type { AlarmBase } from 'aws-cdk-lib/aws-cloudwatch';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { FunctionOptions, IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -17,7 +18,7 @@ import { reports as ourReports } from '../shared/reports/index.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import { type Settings, parseSettings } from '../shared/settings/settings.ts';
 import { AlarmTopic, Alarms } from './alarms.ts';
-import { Analysts, BrandAccess, Operators } from './people.ts';
+import { Analysts, BrandPeople, Operators } from './people.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink, nameInstance, output } from './names.ts';
@@ -54,6 +55,8 @@ export class BrandReports extends Construct {
   readonly database: string;
   /** The topic to which alarms and the watcher publish. */
   readonly alarmTopic: ITopic;
+  /** For actions of yours beside the topic: `for (const alarm of reports.alarms) alarm.addAlarmAction(…)`. */
+  readonly alarms: readonly AlarmBase[];
   /** The function that reads the reports. */
   readonly sync: IFunction;
   readonly #bus: EventBus;
@@ -75,14 +78,11 @@ export class BrandReports extends Construct {
     const failed = new FailureQueue(this, 'Failed', deployment);
     const common = { settings, version, network, lake, catalog, bus, failed };
 
-    const enabled = Object.values(reports).filter(({ name }) =>
-      Object.values(settings.brands).some((brand) => brand.reports[name]?.enabled),
-    );
     const sync = new SyncFunction(this, 'Sync', common);
     const backfill = new BackfillStateMachine(this, 'Backfill', deployment, sync);
     const topic = new AlarmTopic(this, 'AlarmTopic', deployment, props.topic);
     const watch = new WatchFunction(this, 'Watch', { ...common, topic });
-    new Alarms(this, 'Alarms', {
+    const { alarms } = new Alarms(this, 'Alarms', {
       deployment,
       queue: failed,
       stateMachine: backfill.stateMachine,
@@ -96,14 +96,10 @@ export class BrandReports extends Construct {
     this.lakeBucket = lake.bucket;
     this.database = catalog.databaseName;
     this.alarmTopic = topic.topic;
+    this.alarms = alarms;
     this.sync = sync.function;
     this.#bus = bus;
-    this.#analysts = new Analysts(this, 'Analysts', {
-      reports: enabled,
-      deployment,
-      lake,
-      catalog,
-    });
+    this.#analysts = new Analysts(this, 'Analysts', { deployment, lake, catalog });
     this.#operators = new Operators(this, 'Operators', {
       deployment,
       functions: [sync, watch],
@@ -111,8 +107,7 @@ export class BrandReports extends Construct {
       queue: failed,
       lake,
     });
-    for (const [brand, roleNames] of Object.entries(deployment.brandAccess ?? {}))
-      new BrandAccess(this, `Brand-${brand}`, { brand, roleNames, deployment, lake, catalog });
+    if (deployment.brandRoles) new BrandPeople(this, 'BrandPeople', { deployment, lake, catalog });
   }
 
   /** Lets a principal query the tables in the workgroup of this instance, and nothing else. */

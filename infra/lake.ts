@@ -56,12 +56,27 @@ const DELETE = ['s3:DeleteObject'];
 /** For the results of queries, which Athena writes. */
 const WRITE_RESULTS = [...UPLOAD, 's3:ListMultipartUploadParts'];
 
+const ANALYST_RESULTS_PREFIX = `${QUERY_RESULTS_PREFIX}analysts/`;
+
+/** The brand of whoever sends a request: a variable of IAM, so that one policy serves any number of brands. */
+const BRAND_TAG = 'aws:PrincipalTag/brand';
+const TAGGED_BRAND = `\${${BRAND_TAG}}`;
+/**
+ * The tag exists and is one part of a key. IAM refuses the wildcards of its patterns in tags, but allows "/". These
+ * conditions do not rely on it: `${*}` is a literal star.
+ */
+const HAS_BRAND: Conditions = {
+  StringLike: { [BRAND_TAG]: '?*' },
+  StringNotLike: { [BRAND_TAG]: ['*/*', ...['*', '?', '$'].map((sign) => `*\${${sign}}*`)] },
+};
+
 export class Lake extends Construct {
   readonly bucket: IBucket;
   readonly url: string;
   /** The variables by which a function finds the lake: its URL, and the account that must own the bucket. */
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
-  readonly queryResultsUrl: string;
+  /** The place of results of analysts, apart from the results of people of one brand. */
+  readonly analystResultsUrl: string;
   private readonly keyArn: string | undefined;
   private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
@@ -77,7 +92,7 @@ export class Lake extends Construct {
     if (bucket) this.refuseShared(bucket.bucketName);
     this.url = `s3://${this.bucket.bucketName}`;
     this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
-    this.queryResultsUrl = `${this.url}/${QUERY_RESULTS_PREFIX}`;
+    this.analystResultsUrl = `${this.url}/${ANALYST_RESULTS_PREFIX}`;
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
   }
 
@@ -118,10 +133,6 @@ export class Lake extends Construct {
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  brandResultsUrl(brand: string): string {
-    return `${this.url}/${brandResultsPrefix(brand)}`;
-  }
-
   /** Lets a person open the status page in the console of S3, which lists the object before it opens it. */
   grantReadPage(grantee: Grantee): void {
     this.grant(grantee, READ, [COVERAGE_PAGE_KEY]);
@@ -131,37 +142,44 @@ export class Lake extends Construct {
   }
 
   /**
-   * Lets Athena read on behalf of a person of one brand. Each table is named, because the `*` of IAM spans `/` and
-   * would match the brand anywhere in a key. Queries that reach the files of other brands fail.
+   * Lets Athena read on behalf of a person of the brand that the tag `brand` names. Each table is named, because the
+   * `*` of IAM spans `/` and would match the brand anywhere in a key. Queries that reach the files of other brands
+   * fail. Nothing lists unfinished uploads: their keys would contain the ids of other brands' queries.
    */
-  grantQueryBrand(grantee: Grantee, brand: string): void {
+  grantQueryBrand(grantee: Grantee): void {
     const tables = [...Object.values(this.reports).flatMap(dayTables), ...LEDGER_TABLES];
-    const snapshots = tables.map((table) => `${partitionPrefix(table, brandPartitions(brand))}*`);
-    const results = `${brandResultsPrefix(brand)}*`;
-    this.grant(grantee, READ, [...snapshots, `${brandClosesPrefix(brand)}*`]);
-    this.grant(grantee, WRITE_RESULTS, [results]);
-    this.grantListBelow(grantee, [...snapshots, results]);
-    this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucketMultipartUploads']);
+    const snapshots = tables.map((table) => `${partitionPrefix(table, brandPartitions(TAGGED_BRAND))}*`);
+    const results = `${brandResultsPrefix(TAGGED_BRAND)}*`;
+    this.grant(grantee, READ, [...snapshots, `${brandClosesPrefix(TAGGED_BRAND)}*`], HAS_BRAND);
+    this.grant(grantee, WRITE_RESULTS, [results], HAS_BRAND);
+    this.grantListBelow(grantee, [...snapshots, results], HAS_BRAND);
+    this.grantBucket(grantee, ['s3:GetBucketLocation'], HAS_BRAND);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
-    this.grant(grantee, WRITE_RESULTS, [`${QUERY_RESULTS_PREFIX}*`]);
+    this.grant(grantee, WRITE_RESULTS, [`${ANALYST_RESULTS_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads']);
     grantKey(grantee, this.keyArn, 's3', 'write');
   }
 
-  private grant(grantee: Grantee, actions: string[], prefixes: readonly string[]): void {
+  private grant(
+    grantee: Grantee,
+    actions: string[],
+    prefixes: readonly string[],
+    conditions?: Conditions,
+  ): void {
     // A bucket that the stack empties is emptied after the last writer lost access, including runs in progress.
     if (!this.keepLake) grantee.node.addDependency(this.bucket);
     // The names of objects are unknown beforehand: a prefix is the narrowest resource.
     const objects = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
-    allow(grantee, actions, objects);
+    allow(grantee, actions, objects, conditions);
   }
 
-  private grantListBelow(grantee: Grantee, prefixes: string[]): void {
-    this.grantBucket(grantee, ['s3:ListBucket'], { StringLike: { 's3:prefix': prefixes } });
+  private grantListBelow(grantee: Grantee, prefixes: string[], conditions: Conditions = {}): void {
+    const StringLike = { ...conditions.StringLike, 's3:prefix': prefixes };
+    this.grantBucket(grantee, ['s3:ListBucket'], { ...conditions, StringLike });
   }
 
   /** For actions on whole buckets. A condition on the prefix would make S3 answer 403 instead of 404 for a missing key. */

@@ -1,23 +1,23 @@
 import { Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { Construct } from 'constructs';
-import type { ReportDefinition } from '../shared/reports/definition.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { Catalog } from './catalog.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { type Grantee, allowIn, arnInStack, rolePolicy } from './grants.ts';
 import type { Lake } from './lake.ts';
+import { alarmArns } from './alarms.ts';
 import { consoleLink, instanceName, output } from './names.ts';
 import type { PipelineFunction } from './pipeline-function.ts';
-import { savedQueries } from './saved-queries.ts';
+import { SAVED_QUERIES } from './saved-queries.ts';
 
 function newWorkGroup(
   scope: Construct,
   name: string,
   description: string,
-  { queryScanLimitGb, lakeKeyArn }: DeploymentSettings,
-  results: string,
+  { queryScanLimitGb }: DeploymentSettings,
+  resultConfiguration?: CfnWorkGroup.ResultConfigurationProperty,
 ): CfnWorkGroup {
   return new CfnWorkGroup(scope, 'WorkGroup', {
     name,
@@ -25,31 +25,28 @@ function newWorkGroup(
     // Without this option, queries that people saved would block the deletion of the stack.
     recursiveDeleteOption: true,
     workGroupConfiguration: {
-      enforceWorkGroupConfiguration: true,
+      // This decides about the results alone: each query obeys the limit of the workgroup.
+      enforceWorkGroupConfiguration: resultConfiguration !== undefined,
       publishCloudWatchMetricsEnabled: true,
       engineVersion: { selectedEngineVersion: 'Athena engine version 3' },
       bytesScannedCutoffPerQuery: Math.round(queryScanLimitGb * 1e9),
-      resultConfiguration: {
-        outputLocation: results,
-        expectedBucketOwner: Stack.of(scope).account,
-        encryptionConfiguration:
-          lakeKeyArn === undefined
-            ? { encryptionOption: 'SSE_S3' }
-            : { encryptionOption: 'SSE_KMS', kmsKey: lakeKeyArn },
-      },
+      resultConfiguration,
     },
   });
 }
 
-/** Lets a person run queries and saved queries in one workgroup. S3 and Glue decide what a query may read. */
-function grantWorkGroup(grantee: Grantee, name: string): void {
-  const run = ['GetWorkGroup', 'StartQueryExecution', 'StopQueryExecution', 'GetQueryExecution'];
-  const see = ['BatchGetQueryExecution', 'ListQueryExecutions', 'GetQueryRuntimeStatistics'];
-  const results = ['GetQueryResults', 'GetQueryResultsStream'];
-  const readSaved = ['ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'];
-  const save = ['CreateNamedQuery', 'UpdateNamedQuery', 'DeleteNamedQuery'];
-  const arn = arnInStack(grantee, 'athena', `workgroup/${name}`);
-  allowIn(grantee, 'athena', [...run, ...see, ...results, ...readSaved, ...save], [arn]);
+/** To run a query whose id is known. Athena returns results only to principals that may read their object in S3. */
+const RUN = ['GetWorkGroup', 'StartQueryExecution', 'GetQueryExecution', 'GetQueryResults'];
+/** Rights to the queries of everybody in a workgroup: IAM cannot narrow them to a person. */
+const SHARE = [
+  ...['StopQueryExecution', 'BatchGetQueryExecution', 'ListQueryExecutions', 'GetQueryRuntimeStatistics'],
+  ...['GetQueryResultsStream', 'ListNamedQueries', 'GetNamedQuery', 'BatchGetNamedQuery'],
+  ...['CreateNamedQuery', 'UpdateNamedQuery', 'DeleteNamedQuery'],
+];
+
+/** Lets a person run queries in one workgroup. S3 and Glue decide what a query may read. */
+function grantWorkGroup(grantee: Grantee, name: string, actions: readonly string[]): void {
+  allowIn(grantee, 'athena', actions, [arnInStack(grantee, 'athena', `workgroup/${name}`)]);
   // These actions have no narrower resource. The last one gives access only to what Lake Formation granted.
   const lists = ['ListWorkGroups', 'ListEngineVersions', 'ListDataCatalogs', 'ListDatabases'];
   const tables = ['GetDataCatalog', 'GetDatabase', 'ListTableMetadata', 'GetTableMetadata'];
@@ -58,7 +55,6 @@ function grantWorkGroup(grantee: Grantee, name: string): void {
 }
 
 interface AnalystsProps {
-  reports: readonly ReportDefinition[];
   deployment: DeploymentSettings;
   lake: Lake;
   catalog: Catalog;
@@ -70,13 +66,20 @@ export class Analysts extends Construct {
 
   constructor(scope: Construct, id: string, props: AnalystsProps) {
     super(scope, id);
-    const { reports, deployment, lake, catalog } = props;
+    const { deployment, lake, catalog } = props;
     this.#props = props;
     const name = instanceName(this);
     const description = 'Queries on the affiliate reports';
-    const workGroup = newWorkGroup(this, name, description, deployment, lake.queryResultsUrl);
+    const { lakeKeyArn: kmsKey } = deployment;
+    const workGroup = newWorkGroup(this, name, description, deployment, {
+      outputLocation: lake.analystResultsUrl,
+      expectedBucketOwner: Stack.of(this).account,
+      encryptionConfiguration: kmsKey
+        ? { encryptionOption: 'SSE_KMS', kmsKey }
+        : { encryptionOption: 'SSE_S3' },
+    });
     this.workGroupName = name;
-    for (const { name: title, description, sql } of savedQueries(reports)) {
+    for (const { name: title, description, sql } of SAVED_QUERIES) {
       const query = new CfnNamedQuery(this, `Query-${title}`, {
         database: catalog.databaseName,
         workGroup: this.workGroupName,
@@ -110,41 +113,36 @@ export class Analysts extends Construct {
     lake.grantQuery(grantee);
     lake.grantReadPage(grantee);
     catalog.grantQuery(grantee);
-    grantWorkGroup(grantee, this.workGroupName);
+    grantWorkGroup(grantee, this.workGroupName, [...RUN, ...SHARE]);
   }
 }
 
-interface BrandAccessProps extends Omit<AnalystsProps, 'reports'> {
-  brand: string;
-  roleNames: readonly string[];
-}
-
 /**
- * Gives people of one brand a workgroup with results of its own, and a policy that reads only the files of this brand.
- * Metadata in Glue is not separated by brand, so these people can list the names and days of other brands
- * (docs/how-to/give-people-access.md). The Iceberg tables stay closed, because one of their metadata files names the
- * files of all brands.
+ * Gives people of any brand one workgroup, and one policy that reads only the files of the brand in their tag `brand`.
+ * The workgroup fixes no place of results, because that would be one place for all brands: each query names its place,
+ * and the policy allows only the brand's own. Metadata in Glue is not separated by brand, so these people can list the
+ * names and days of other brands (docs/how-to/give-people-access.md). The Iceberg tables stay closed, because one of
+ * their metadata files names the files of all brands.
  */
-export class BrandAccess extends Construct {
-  constructor(
-    scope: Construct,
-    id: string,
-    { brand, roleNames, deployment, lake, catalog }: BrandAccessProps,
-  ) {
+export class BrandPeople extends Construct {
+  constructor(scope: Construct, id: string, { deployment, lake, catalog }: AnalystsProps) {
     super(scope, id);
-    // The name contains "brand", because an instance or a policy may have the name of a brand, e.g.
-    // BrandReports-staging.
-    const name = `${instanceName(this)}-brand-${brand}`;
-    const description = `Queries on the affiliate reports of ${brand}`;
-    newWorkGroup(this, name, description, deployment, lake.brandResultsUrl(brand));
+    // No instance has a "." in its name, so this is the workgroup of no other instance.
+    const name = `${instanceName(this)}.brands`;
+    newWorkGroup(this, name, 'Queries on the affiliate reports of one brand', deployment);
     const policy = rolePolicy(this, {
       managedPolicyName: `${name}-${Stack.of(this).region}`,
-      description: `Query the affiliate reports of ${brand} in the workgroup ${name}`,
-      roleNames,
+      description: `Query the affiliate reports of the brand in the tag "brand" in the workgroup ${name}`,
+      roleNames: deployment.brandRoles,
     });
-    lake.grantQueryBrand(policy, brand);
+    lake.grantQueryBrand(policy);
     catalog.grantQueryHive(policy);
-    grantWorkGroup(policy, name);
+    grantWorkGroup(policy, name, RUN);
+    output(this, 'BrandPolicyArn', {
+      value: policy.managedPolicyArn,
+      description:
+        'The setting brandRoles attaches this policy to roles: it allows to query the brand in the tag "brand" of the role',
+    });
   }
 }
 
@@ -166,8 +164,8 @@ const CONSOLE_LISTS: Readonly<Record<string, string[]>> = {
   sqs: ['ListQueues'],
   // The list of groups. The other actions refer to a query of Logs Insights or a session of Live Tail.
   logs: ['DescribeLogGroups', 'GetQueryResults', 'StopQuery', 'StopLiveTail'],
-  // The list of alarms, and the graph of an alarm's metric.
-  cloudwatch: ['DescribeAlarms', 'ListMetrics', 'GetMetricData'],
+  // The graph of an alarm's metric.
+  cloudwatch: ['ListMetrics', 'GetMetricData'],
 };
 
 export class Operators extends Construct {
@@ -192,21 +190,24 @@ export class Operators extends Construct {
 
   grant(grantee: Grantee): void {
     const { functions, backfill, queue, lake } = this.#props;
-    this.#grantFunctions(grantee, functions);
-    this.#grantBackfill(grantee, backfill);
-    queue.grantOperate(grantee);
-    this.#grantLogs(grantee, functions, backfill);
-    const alarms = arnInStack(this, 'cloudwatch', `alarm:${instanceName(this)}-*`);
-    allowIn(grantee, 'cloudwatch', ['DescribeAlarmHistory'], [alarms]);
-    lake.grantReadPage(grantee);
-    for (const [service, actions] of Object.entries(CONSOLE_LISTS)) allowIn(grantee, service, actions, ['*']);
-  }
-
-  #grantFunctions(grantee: Grantee, functions: OperatorsProps['functions']): void {
     // The page of a function reads its configuration before it shows the tab "Test".
     const see = ['GetFunction', 'GetFunctionConfiguration', 'GetFunctionEventInvokeConfig', 'ListTags'];
     const arns = functions.map((each) => each.function.functionArn);
     allowIn(grantee, 'lambda', ['InvokeFunction', ...see], arns);
+    this.#grantBackfill(grantee, backfill);
+    queue.grantOperate(grantee);
+    const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'StartQuery', 'StartLiveTail'];
+    // With and without the `:*` of streams, which Live Tail leaves out. The names of the functions' groups end in random
+    // letters, so no other group's name begins with one of them. Both forms of each would exceed the size of a policy.
+    const { logGroupName } = backfill.logGroup;
+    const ofFunctions = functions.map((each) => `${each.logGroup.logGroupName}*`);
+    const logs = [...ofFunctions, logGroupName, `${logGroupName}:*`].map((name) =>
+      arnInStack(this, 'logs', `log-group:${name}`),
+    );
+    allowIn(grantee, 'logs', read, logs);
+    allowIn(grantee, 'cloudwatch', ['DescribeAlarms', 'DescribeAlarmHistory'], alarmArns(this));
+    lake.grantReadPage(grantee);
+    for (const [service, actions] of Object.entries(CONSOLE_LISTS)) allowIn(grantee, service, actions, ['*']);
   }
 
   #grantBackfill(grantee: Grantee, { stateMachine }: BackfillStateMachine): void {
@@ -226,23 +227,5 @@ export class Operators extends Construct {
     allowIn(grantee, 'states', [...look, 'StopExecution'], executions);
     const mapRuns = arnInStack(this, 'states', `mapRun:${name}/${MAP_LABEL}:*`);
     allowIn(grantee, 'states', ['DescribeMapRun', 'ListExecutions'], [mapRuns]);
-  }
-
-  #grantLogs(
-    grantee: Grantee,
-    functions: readonly PipelineFunction[],
-    { logGroup }: BackfillStateMachine,
-  ): void {
-    const read = ['DescribeLogStreams', 'FilterLogEvents', 'GetLogEvents', 'StartQuery', 'StartLiveTail'];
-    // With and without the `:*` of streams, which Live Tail leaves out. The names of the functions' groups end in
-    // random letters, so no other group's name begins with one of them. Both forms of each name would exceed the size
-    // of one policy.
-    const names = [
-      ...functions.map((each) => `${each.logGroup.logGroupName}*`),
-      logGroup.logGroupName,
-      `${logGroup.logGroupName}:*`,
-    ];
-    const arns = names.map((name) => arnInStack(this, 'logs', `log-group:${name}`));
-    allowIn(grantee, 'logs', read, arns);
   }
 }

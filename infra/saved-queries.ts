@@ -1,25 +1,22 @@
 import { STATE_NOW_SQL } from '../shared/catalog/coverage.ts';
 import { PROBLEM_STATES, statesSql } from '../shared/planning/day-state.ts';
-import type { ReportDefinition } from '../shared/reports/definition.ts';
 
 /**
  * Saves an analyst's first questions as queries. If a query needs only some months, it filters on `month`, so that
- * Athena lists no other partition. The queries use only `coverage`, `freshness`, `changes`, `since_close` and
- * columns that every table has, so no query can break.
+ * Athena lists no other partition. The queries use only `coverage`, `freshness`, `changes` and
+ * `since_close`, whose columns no report changes, so no query can break.
  */
-export function savedQueries(reports: readonly ReportDefinition[]) {
-  return [
-    {
-      name: 'Is everything there',
-      description:
-        'Per brand and report: the newest complete day, when it was last read, and how many days are in which state',
-      sql: 'SELECT *\nFROM freshness\nORDER BY brand, report',
-    },
-    {
-      name: 'Days that need attention',
-      description:
-        'Of the last 90 days, with the reason; days without a row are in days_missing of freshness',
-      sql: `SELECT *
+export const SAVED_QUERIES = [
+  {
+    name: 'Is everything there',
+    description:
+      'Per brand and report: the newest complete day, when it was last read, and how many days are in which state',
+    sql: 'SELECT *\nFROM freshness\nORDER BY brand, report',
+  },
+  {
+    name: 'Days that need attention',
+    description: 'Of the last 90 days, with the reason; days without a row are in days_missing of freshness',
+    sql: `SELECT *
 FROM (
   SELECT brand, report, dt,
     ${STATE_NOW_SQL} AS state,
@@ -30,65 +27,45 @@ FROM (
 WHERE (state IN (${statesSql(PROBLEM_STATES)}) OR refused_lookups > 0)
   AND dt >= ${daysAgo(90)}
 ORDER BY dt DESC, brand, report`,
-    },
-    {
-      name: 'Rows by day',
-      description: 'How many rows each report has of each of the last 30 days, and when they were read',
-      sql: `SELECT brand, report, dt, rows,
-  ${STATE_NOW_SQL} AS state,
-  read_to
-FROM coverage
-WHERE dt >= ${daysAgo(30)}
-  AND month >= substr(${daysAgo(30)}, 1, 7)
-ORDER BY dt DESC, brand, report`,
-    },
-    {
-      name: 'Findings',
-      description: 'Of the last 90 days: what is odd about days that were read without an error',
-      sql: `SELECT dt, brand, report, rows, findings
+  },
+  {
+    name: 'Findings',
+    description: 'Of the last 90 days: what is odd about days that were read without an error',
+    sql: `SELECT dt, brand, report, rows, findings
 FROM coverage
 WHERE findings IS NOT NULL
   AND dt >= ${daysAgo(90)}
   AND month >= substr(${daysAgo(90)}, 1, 7)
 ORDER BY dt DESC, brand, report`,
-    },
-    {
-      name: 'What later readings changed',
-      description: 'On days of the last 90 that were closed: one row per change, the newest first',
-      sql: `SELECT brand, report, dt, place, min(cause) AS cause, max(changed_by) AS changed_by,
+  },
+  {
+    name: 'What later readings changed',
+    description: 'On days of the last 90 that were closed: one row per change, the newest first',
+    sql: `SELECT brand, report, dt, place, min(cause) AS cause, max(changed_by) AS changed_by,
   count_if(what = 'added') AS added, count_if(what = 'removed') AS removed, count_if(what = 'altered') AS altered
 FROM changes
 WHERE dt >= ${daysAgo(90)}
 GROUP BY brand, report, dt, place
 ORDER BY changed_by DESC, brand, report, dt DESC`,
-    },
-    {
-      name: 'What changed since the close',
-      description:
-        'What to book since the latest close of each brand, by publisher, currency and month of the order',
-      sql: `SELECT *
+  },
+  {
+    name: 'What changed since the close',
+    description:
+      'What to book since the latest close of each brand, by publisher, currency and month of the order',
+    sql: `SELECT *
 FROM since_close
 ORDER BY brand, month, currency, publisher_id`,
-    },
-    {
-      name: 'Records that changed',
-      description: 'Of the last 7 days: each record that was added, removed or altered, before and after',
-      sql: `SELECT changed_by, brand, report, dt, what, key, columns, before, after
+  },
+  {
+    name: 'Records that changed',
+    description: 'Of the last 7 days: each record that was added, removed or altered, before and after',
+    sql: `SELECT changed_by, brand, report, dt, what, key, columns, before, after
 FROM changes
 WHERE dt >= ${daysAgo(7)}
 ORDER BY changed_by DESC, brand, report, dt DESC
 LIMIT 500`,
-    },
-    ...reports.map(({ table, description }) => ({
-      name: `Newest ${table}`,
-      description: `${description}: rows of the last week`,
-      sql: `SELECT *
-FROM ${table}
-WHERE dt >= ${daysAgo(7)}
-LIMIT 100`,
-    })),
-  ];
-}
+  },
+];
 
 /** The day in UTC, as text. In DuckDB a date minus an interval is a timestamp, whose text sorts after the day. */
 function daysAgo(days: number): string {

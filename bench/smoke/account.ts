@@ -77,12 +77,19 @@ export async function expectDenied(call: Promise<unknown>): Promise<void> {
 /** Runs a query. @returns the first cell of its answer, null if it has no row */
 export async function athena(
   sql: string,
-  { workGroup, database, as = aws }: { workGroup: string; database: string; as?: Aws },
+  {
+    workGroup,
+    database,
+    results,
+    as = aws,
+  }: { workGroup: string; database: string; results: string; as?: Aws },
 ): Promise<string | null> {
   used.queries += 1;
   const where = `Database=${database}`;
+  // The workgroup of analysts overrides it.
+  const place = `OutputLocation=${results}`;
   const id = text(
-    await as`athena start-query-execution --work-group ${workGroup} --query-execution-context ${where} --query-string ${sql} --query QueryExecutionId`,
+    await as`athena start-query-execution --work-group ${workGroup} --query-execution-context ${where} --result-configuration ${place} --query-string ${sql} --query QueryExecutionId`,
   );
   const statusOf = (part: string) =>
     as`athena get-query-execution --query-execution-id ${id} --query QueryExecution.Status.${part}`;

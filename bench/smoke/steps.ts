@@ -61,8 +61,9 @@ export function stepsOf(
     return `arn:${partition}:${service}:${service === 'iam' ? '' : region}:${account}:${resource}`;
   };
   const bucket = () => output('LakeUrl').replace('s3://', '');
+  const brandResults = () => `${output('LakeUrl')}/query-results/brand=${brand}/`;
   const query = (sql: string, as = aws, workGroup = STACK) =>
-    athena(sql, { workGroup, database: output('DatabaseName'), as });
+    athena(sql, { workGroup, database: output('DatabaseName'), results: brandResults(), as });
   const run = (event: object, as = aws, of = name) => invoke(of, event, path('answer.json'), as);
   const status = async (event: object, as = aws) => z.parse(statusSchema, await run(event, as)).status;
   const check = (as = aws) => status({ brand, check: true }, as);
@@ -219,7 +220,8 @@ export function stepsOf(
       async () => {
         const Principal = { AWS: arn('iam', 'root'), Service: 'scheduler.amazonaws.com' };
         const trust = statement('sts:AssumeRole', { Principal });
-        await aws`iam create-role --role-name ${STACK} --assume-role-policy-document ${trust}`;
+        const tag = `Key=brand,Value=${brand}`;
+        await aws`iam create-role --role-name ${STACK} --assume-role-policy-document ${trust} --tags ${tag}`;
         return '';
       },
     ],
@@ -245,8 +247,8 @@ export function stepsOf(
         const other = `snapshots/${table}/brand=${brand}-2/dt=${day}/other`;
         await aws`s3api put-object --bucket ${bucket()} --key ${other}`;
         return holding(
-          arn('iam', `policy/${STACK}-brand-${brand}-${place()[3]}`),
-          (as) => query(`SELECT count(*) FROM ${table} ${where}`, as, `${STACK}-brand-${brand}`),
+          output('BrandPolicyArn'),
+          (as) => query(`SELECT count(*) FROM ${table} ${where}`, as, `${STACK}.brands`),
           (as) => [get(other, as), get(ledger(day), as), start(as), ask(as)],
         );
       },

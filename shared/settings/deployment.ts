@@ -33,10 +33,8 @@ export function deploymentSchema() {
     alarmEmail: z.optional(like('an e-mail address, e.g. ops@example.com', /^[^\s@]+@[^\s@]+\.[^\s@]+$/)),
     analystRoles: z.optional(roleNames()),
     operatorRoles: z.optional(roleNames()),
-    /** By brand: names of roles in the account that may read this brand and no other. */
-    brandAccess: z.optional(
-      z.record(z.string(), roleNames(), { error: 'an object that holds roles by brand' }),
-    ),
+    /** Roles that may read the brand in their tag `brand` and no other. */
+    brandRoles: z.optional(roleNames()),
     queryScanLimitGb: z._default(number(0.01, 100_000, 'a number of GB from 0.01 to 100000'), 100),
   });
 }

@@ -74,7 +74,7 @@ export function parseSettings(input: unknown, reports: ReportRegistry, origin = 
 }
 
 export function settingsSchema(reports: ReportRegistry) {
-  const schema = object({
+  return object({
     brands: z
       .record(
         like('lower-case letters, digits and "-", 41 at most', /^[a-z0-9][a-z0-9-]{0,40}$/),
@@ -96,14 +96,6 @@ export function settingsSchema(reports: ReportRegistry) {
       {},
     ),
     deployment: z.prefault(deploymentSchema(), {}),
-  });
-  return schema.check(({ value: { brands, deployment }, issues }) => {
-    const names = Object.keys(brands);
-    for (const name of Object.keys(deployment.brandAccess ?? {}).filter((each) => !names.includes(each)))
-      issues.push({
-        ...{ code: 'unrecognized_keys', keys: [name], path: ['deployment', 'brandAccess'] },
-        ...{ input: deployment.brandAccess, message: names.join(', ') },
-      });
   });
 }
 

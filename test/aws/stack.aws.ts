@@ -241,7 +241,7 @@ async function deploy(deployment: JsonObject, history = 0, existing?: Existing):
   const people = {
     operatorRoles: ['OnCall'],
     analystRoles: ['Analysts'],
-    brandAccess: { acme: ['AcmeTeam'] },
+    brandRoles: ['AcmeTeam'],
   };
   const input = { ...others, brands: Object.fromEntries(earlier), deployment: { ...people, ...deployment } };
   settings = parseSettings(input, reports);

@@ -48,7 +48,7 @@ describe('docs/reference/settings.md lists exactly the settings of the schema, w
   ])('under "%s"', (heading, pattern) => {
     const expected = reference.flatMap((setting) => {
       const [, key] = pattern.exec(setting.path) ?? [];
-      const shown = key?.replace('tags.*', 'tags.<key>').replace('brandAccess.*', 'brandAccess.<brand>');
+      const shown = key?.replace('tags.*', 'tags.<key>');
       return shown === undefined ? [] : [rowOf(setting, shown)];
     });
     expect(expected).not.toEqual([]);

@@ -74,6 +74,7 @@ describe('topics with a customer-managed key, and the policies in docs/how-to/cd
   it.each([
     ['the alarm of another account', byAlarm('999999999999', 'BrandReports-problems')],
     ['another alarm', byAlarm('123456789012', 'Payroll-problems')],
+    ['an instance whose name begins alike', byAlarm('123456789012', 'BrandReports-staging-problems')],
   ])('do not let %s publish', (_name, context) => {
     expect(topicOfAlarms('sns:Publish', TOPIC, context)).toBe(false);
     for (const keyOfAlarms of keysOfAlarms) expect(keyOfAlarms(DATA_KEY, KEY, context)).toBe(false);
@@ -90,8 +91,10 @@ describe('topics with a customer-managed key, and the policies in docs/how-to/cd
           false,
         );
       }
-    expect(topicOfRoles('sns:Publish', TOPIC, byRole('Payroll'))).toBe(false);
-    expect(keyOfRoles(DATA_KEY, KEY, { ...byRole('Payroll'), ...SNS })).toBe(false);
+    for (const other of ['Payroll', `BrandReports-staging-${watcher}-1A2B3C4D5E6F`]) {
+      expect(topicOfRoles('sns:Publish', TOPIC, byRole(other))).toBe(false);
+      expect(keyOfRoles(DATA_KEY, KEY, { ...byRole(other), ...SNS })).toBe(false);
+    }
   });
 
   it('let no other role of the stack publish or use the key', () => {

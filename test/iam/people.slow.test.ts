@@ -1,14 +1,11 @@
 /** Checks the rights that the stack's policies give people: operators, analysts, and people of one brand. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { App, Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import fc from 'fast-check';
-import { BrandAccess } from '../../infra/people.ts';
-import { Catalog } from '../../infra/catalog.ts';
-import { Lake } from '../../infra/lake.ts';
+import * as z from 'zod/mini';
+import { ALARMS } from '../../infra/alarms.ts';
 import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { ACME, stackOf } from '../infra/stack.ts';
 import { type Allows, policyNamed } from './policy.ts';
@@ -17,7 +14,11 @@ import { parseTemplate, resourcesOf, type Template, type Values } from './templa
 const KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
 const TABLES = [...Object.values(reports).map(({ table }) => table), ...LEDGER_TABLES];
 const arn = (service: string, resource: string) => `arn:aws:${service}:us-east-1:123456789012:${resource}`;
-const object = (key: string) => `arn:aws:s3:::lake/${key}`;
+const LAKE = 'arn:aws:s3:::lake';
+const object = (key: string) => `${LAKE}/${key}`;
+const group = (name: string) => arn('athena', `workgroup/${name}`);
+const BRANDS = group('BrandReports.brands');
+const SECRET = arn('secretsmanager', 'secret:brand-reports/acme-AbCdEf');
 
 /** Every reference as the ARN or the name in a deployment to `BrandReports`. */
 function valuesOf(template: Template): Values {
@@ -44,22 +45,28 @@ function valuesOf(template: Template): Values {
 
 /** [action, resource, values for conditions] */
 type Call = [action: string, resource: string, context?: Record<string, string>];
-const wrongly = (allows: Allows, expected: boolean, calls: readonly Call[]) =>
-  calls.filter((call) => allows(...call) !== expected);
+const calls = (service: string, actions: string, resource: string, context = {}): Call[] =>
+  actions.split(' ').map((action) => [`${service}:${action}`, resource, context]);
+const listing = (prefix: string): Call => ['s3:ListBucket', LAKE, { 's3:prefix': prefix }];
+const through = (service: string) => ({ 'kms:ViaService': `${service}.us-east-1.amazonaws.com` });
+const wrongly = (allows: Allows, expected: boolean, ...made: readonly (readonly Call[])[]) =>
+  made.flat().filter((call) => allows(...call) !== expected);
 
 let template: Template;
 let values: Values;
+let ofBrands: Allows;
 const policy = (name: string) => policyNamed(template, `BrandReports-${name}-us-east-1`, values);
 
 beforeAll(() => {
   const deployment = {
     ...{ lakeKeyArn: KEY, operatorRoles: ['OnCall'], analystRoles: ['Analysts'] },
-    brandAccess: { acme: ['AcmeTeam'] },
+    brandRoles: ['AcmeTeam'],
   };
   const brands = { acme: ACME, 'acme-2': { ...ACME, secretName: 'brand-reports/acme-2' } };
   const stack = stackOf({ brands, deployment });
   template = parseTemplate(JSON.stringify(CdkTemplate.fromStack(stack).toJSON()));
   values = valuesOf(template);
+  ofBrands = policyNamed(template, 'BrandReports.brands-us-east-1', values);
 });
 
 describe('the policy of operators', () => {
@@ -71,226 +78,247 @@ describe('the policy of operators', () => {
     expect(attached).toEqual(expect.arrayContaining([['OnCall'], ['Analysts'], ['AcmeTeam']]));
   });
 
-  it('allows everything that running the pipeline requires', () => {
-    const groups = resourcesOf(template, 'AWS::Logs::LogGroup').map(([id]) => id);
-    expect(groups).toHaveLength(3);
-    const names = ['sync', 'watch'];
-    const calls: Call[] = [
-      ...names.flatMap((name): Call[] => [
-        ['lambda:InvokeFunction', arn('lambda', `function:BrandReports-${name}`)],
-        ['lambda:GetFunction', arn('lambda', `function:BrandReports-${name}`)],
-      ]),
-      ['states:StartExecution', backfill('stateMachine')],
-      ['states:StopExecution', backfill('execution', ':one')],
-      ['states:GetExecutionHistory', backfill('execution', '/Brands:of-the-map')],
-      ['states:DescribeMapRun', backfill('mapRun', '/Brands:the-map')],
-      ...['ReceiveMessage', 'DeleteMessage', 'PurgeQueue', 'GetQueueAttributes'].map(
-        (action): Call => [`sqs:${action}`, arn('sqs', 'Failed')],
+  const alarmsOf = (instance: string) =>
+    Object.keys(ALARMS).flatMap((id) =>
+      calls(
+        'cloudwatch',
+        'DescribeAlarms DescribeAlarmHistory',
+        arn('cloudwatch', `alarm:${instance}-${id}`),
       ),
-      ['kms:Decrypt', KEY, { 'kms:ViaService': 'sqs.us-east-1.amazonaws.com' }],
-      ...groups.flatMap((group): Call[] => [
-        ['logs:FilterLogEvents', arn('logs', `log-group:${group}:log-stream:any`)],
-        ['logs:StartQuery', arn('logs', `log-group:${group}:log-stream:`)],
-        ['logs:StartLiveTail', arn('logs', `log-group:${group}`)],
+    );
+
+  it('allows everything that running the pipeline requires', () => {
+    const groups = resourcesOf(template, 'AWS::Logs::LogGroup').map(([id]) => arn('logs', `log-group:${id}`));
+    expect(groups).toHaveLength(3);
+    const required = [
+      ...['sync', 'watch'].map((name) =>
+        calls('lambda', 'InvokeFunction GetFunction', arn('lambda', `function:BrandReports-${name}`)),
+      ),
+      calls('states', 'StartExecution', backfill('stateMachine')),
+      calls('states', 'StopExecution', backfill('execution', ':one')),
+      calls('states', 'GetExecutionHistory', backfill('execution', '/Brands:of-the-map')),
+      calls('states', 'DescribeMapRun', backfill('mapRun', '/Brands:the-map')),
+      calls('sqs', 'ReceiveMessage DeleteMessage PurgeQueue GetQueueAttributes', arn('sqs', 'Failed')),
+      calls('kms', 'Decrypt', KEY, through('sqs')),
+      ...groups.flatMap((group) => [
+        calls('logs', 'FilterLogEvents', `${group}:log-stream:any`),
+        calls('logs', 'StartQuery', `${group}:log-stream:`),
+        calls('logs', 'StartLiveTail', group),
       ]),
-      ['logs:GetQueryResults', '*'],
-      ['cloudwatch:DescribeAlarms', arn('cloudwatch', 'alarm:*')],
-      ['cloudwatch:DescribeAlarmHistory', arn('cloudwatch', 'alarm:BrandReports-failed')],
-      ['s3:GetObject', page],
-      ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': 'status/coverage.html' }],
+      calls('logs', 'GetQueryResults', '*'),
+      alarmsOf('BrandReports'),
+      calls('s3', 'GetObject', page),
+      [listing('status/coverage.html')],
     ];
-    expect(wrongly(policy('operators'), true, calls)).toEqual([]);
+    expect(wrongly(policy('operators'), true, ...required)).toEqual([]);
   });
 
-  it('allows no data, no secret, and no change of code or configuration', () => {
+  it('allows no data, no secret, no other instance, and no change of code or configuration', () => {
     const fn = arn('lambda', 'function:BrandReports-sync');
-    const calls: Call[] = [
-      ...[
-        'snapshots/orders/brand=acme/dt=x/y',
-        'ledger/order_list/acme/state.json',
-        'raw/x',
-        'snapshots/orders_before/x',
-      ].map((key): Call => ['s3:GetObject', object(key)]),
-      ...['schema/orders.json', 'status/watch.json', 'query-results/x'].map(
-        (key): Call => ['s3:GetObject', object(key)],
+    const keys = [...filesOf('acme'), 'schema/orders.json', 'status/watch.json', 'query-results/x'];
+    const others = [
+      ...keys.map((key) => calls('s3', 'GetObject PutObject', object(key))),
+      calls('s3', 'PutObject', page),
+      calls('s3', 'ListBucket', LAKE),
+      [listing('ledger/')],
+      calls('kms', 'Decrypt', KEY, through('secretsmanager')),
+      calls('kms', 'GenerateDataKey', KEY, through('s3')),
+      calls('secretsmanager', 'GetSecretValue', SECRET),
+      calls(
+        'lambda',
+        'UpdateFunctionCode UpdateFunctionConfiguration PutFunctionConcurrency AddPermission',
+        fn,
       ),
-      ['s3:PutObject', page],
-      ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': 'ledger/' }],
-      ['s3:ListBucket', 'arn:aws:s3:::lake'],
-      ['kms:Decrypt', KEY, { 'kms:ViaService': 'secretsmanager.us-east-1.amazonaws.com' }],
-      ['kms:GenerateDataKey', KEY, { 'kms:ViaService': 's3.us-east-1.amazonaws.com' }],
-      ['secretsmanager:GetSecretValue', arn('secretsmanager', 'secret:brand-reports/acme-AbCdEf')],
-      ...['UpdateFunctionCode', 'UpdateFunctionConfiguration', 'PutFunctionConcurrency', 'AddPermission'].map(
-        (action): Call => [`lambda:${action}`, fn],
+      ...[`${fn}:1`, arn('lambda', 'function:BrandReports-staging-sync')].map((other) =>
+        calls('lambda', 'InvokeFunction', other),
       ),
-      ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-staging-sync')],
-      ['lambda:InvokeFunction', `${fn}:1`],
-      ['states:UpdateStateMachine', backfill('stateMachine')],
-      ['states:StopExecution', backfill('execution', '-2:one')],
-      ['states:UpdateMapRun', backfill('mapRun', '/Brands:the-map')],
-      ['sqs:SendMessage', arn('sqs', 'Failed')],
-      ['sqs:SetQueueAttributes', arn('sqs', 'Failed')],
-      ['sqs:ReceiveMessage', arn('sqs', 'Another')],
-      ['logs:DeleteLogGroup', arn('logs', 'log-group:any:*')],
-      ['logs:FilterLogEvents', arn('logs', 'log-group:another:*')],
-      ['cloudwatch:DisableAlarmActions', arn('cloudwatch', 'alarm:BrandReports-failed')],
-      ['glue:GetTable', arn('glue', 'table/brand_reports/orders')],
-      ['athena:StartQueryExecution', arn('athena', 'workgroup/BrandReports')],
-      ['iam:PassRole', '*'],
+      calls('states', 'UpdateStateMachine', backfill('stateMachine')),
+      calls('states', 'StopExecution', backfill('execution', '-2:one')),
+      calls('states', 'UpdateMapRun', backfill('mapRun', '/Brands:the-map')),
+      calls('sqs', 'SendMessage SetQueueAttributes', arn('sqs', 'Failed')),
+      calls('sqs', 'ReceiveMessage', arn('sqs', 'Another')),
+      calls('logs', 'DeleteLogGroup FilterLogEvents', arn('logs', 'log-group:another:*')),
+      calls('cloudwatch', 'DisableAlarmActions', arn('cloudwatch', 'alarm:BrandReports-problems')),
+      alarmsOf('BrandReports-staging'),
+      calls('glue', 'GetTable', arn('glue', 'table/brand_reports/orders')),
+      calls('athena', 'StartQueryExecution', group('BrandReports')),
+      calls('iam', 'PassRole', '*'),
     ];
-    expect(wrongly(policy('operators'), false, calls)).toEqual([]);
+    expect(wrongly(policy('operators'), false, ...others)).toEqual([]);
   });
 });
 
 describe('the policy of analysts', () => {
-  it('allows the coverage page and the saved queries of the workgroup, and no other page or workgroup', () => {
-    const named = ['Create', 'Update', 'Delete'].map((verb) => `athena:${verb}NamedQuery`);
-    const [own, other] = ['BrandReports', 'BrandReports-brand-acme'].map((name) =>
-      arn('athena', `workgroup/${name}`),
-    );
-    const allows = policy('analysts');
-    expect(wrongly(allows, true, [['s3:GetObject', object('status/coverage.html')]])).toEqual([]);
-    expect(
-      wrongly(
-        allows,
-        true,
-        named.map((action): Call => [action, own ?? '']),
-      ),
-    ).toEqual([]);
-    expect(
-      wrongly(
-        allows,
-        false,
-        named.map((action): Call => [action, other ?? '']),
-      ),
-    ).toEqual([]);
-    expect(wrongly(allows, false, [['s3:GetObject', object('status/watch.json')]])).toEqual([]);
+  const on = (name: string) =>
+    calls('athena', 'CreateNamedQuery UpdateNamedQuery DeleteNamedQuery StopQueryExecution', group(name));
+
+  it('allows the coverage page, all brands, and queries and saved queries in their workgroup', () => {
+    const required = [
+      calls('s3', 'GetObject', object('status/coverage.html')),
+      calls('s3', 'GetObject', object('snapshots/orders/brand=acme/dt=2026-01-31/id/part-0000.parquet')),
+      calls('s3', 'GetObject PutObject', object('query-results/analysts/2f1c.csv')),
+      on('BrandReports'),
+    ];
+    expect(wrongly(policy('analysts'), true, ...required)).toEqual([]);
+  });
+
+  it('allows no other page or workgroup, and changes nothing outside of their own results', () => {
+    const keys = [...filesOf('acme'), 'query-results/brand=acme-2/1.csv', 'query-results/2f1c.csv'];
+    const others = [
+      calls('s3', 'GetObject', object('status/watch.json')),
+      calls('s3', 'GetObject', object('query-results/brand=acme/2f1c.csv')),
+      ...keys.map((key) => calls('s3', 'PutObject DeleteObject AbortMultipartUpload', object(key))),
+      on('BrandReports.brands'),
+      on('BrandReports-staging'),
+    ];
+    expect(wrongly(policy('analysts'), false, ...others)).toEqual([]);
   });
 });
 
 /** The calls of Athena for a query on one partition of a brand, and for its result. */
-function ownCalls(brand: string, database = 'brand_reports'): Call[] {
-  const glue = (resource: string): Call[] =>
-    ['GetTable', 'GetPartitions', 'GetDatabase'].map((action) => [`glue:${action}`, arn('glue', resource)]);
+function ownCalls(brand: string): Call[] {
+  const glue = [
+    'catalog',
+    'database/brand_reports',
+    ...TABLES.map((table) => `table/brand_reports/${table}`),
+  ];
+  const folders = TABLES.map((table) => `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/`);
   const result = object(`query-results/brand=${brand}/2f1c.csv`);
   return [
-    ...TABLES.flatMap((table): Call[] => [
-      ...['catalog', `database/${database}`, `table/${database}/${table}`].flatMap(glue),
-      ['s3:GetObject', object(`snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`)],
-      [
-        's3:ListBucket',
-        'arn:aws:s3:::lake',
-        { 's3:prefix': `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/` },
-      ],
-    ]),
-    ...['s3:PutObject', 's3:GetObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'].map(
-      (action): Call => [action, result],
-    ),
-    ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': `query-results/brand=${brand}/` }],
-    ['s3:GetBucketLocation', 'arn:aws:s3:::lake'],
-    ['s3:ListBucketMultipartUploads', 'arn:aws:s3:::lake'],
-    ...['GetWorkGroup', 'StartQueryExecution', 'GetQueryExecution', 'GetQueryResults'].map(
-      (action): Call => [`athena:${action}`, arn('athena', `workgroup/BrandReports-brand-${brand}`)],
-    ),
-    ['lakeformation:GetDataAccess', '*'],
+    ...glue.flatMap((resource) => calls('glue', 'GetTable GetPartitions GetDatabase', arn('glue', resource))),
+    ...folders.flatMap((folder) => calls('s3', 'GetObject', object(`${folder}part-0000.parquet`))),
+    ...[...folders, `query-results/brand=${brand}/`].map(listing),
+    ...calls('s3', 'GetObject', object(`closes/${brand}/2026-01.json`)),
+    ...calls('s3', 'PutObject GetObject AbortMultipartUpload ListMultipartUploadParts', result),
+    ...calls('s3', 'GetBucketLocation', LAKE),
+    ...calls('athena', 'GetWorkGroup StartQueryExecution GetQueryExecution GetQueryResults', BRANDS),
+    ...calls('lakeformation', 'GetDataAccess', '*'),
   ];
 }
 
-function foreignCalls(brand: string): Call[] {
-  const keys = [
-    ...TABLES.map((table) => `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`),
-    `snapshots/orders_before/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`,
+/** Files of a brand, also files that no query of its own people reads. */
+function filesOf(brand: string): string[] {
+  return [
+    ...[...TABLES, 'orders_before'].map(
+      (table) => `snapshots/${table}/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`,
+    ),
+    `closes/${brand}/2026-01.json`,
+    `query-results/brand=${brand}/2f1c.csv`,
     `raw/order_list/brand=${brand}/dt=2026-01-31/id/progress.json`,
     `ledger/order_list/${brand}/2026-01.json`,
     `rates/${brand}.json`,
-    `query-results/brand=${brand}/2f1c.csv`,
   ];
-  return keys.flatMap((key): Call[] => [
-    ...['GetObject', 'GetObjectVersion', 'PutObject'].map((action): Call => [`s3:${action}`, object(key)]),
-    ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': key.slice(0, key.lastIndexOf('/') + 1) }],
-  ]);
 }
 
-/** Resources of no brand, or of all brands. */
+const callsOn = (keys: readonly string[]) =>
+  keys.flatMap((key) => [
+    ...calls('s3', 'GetObject GetObjectVersion PutObject', object(key)),
+    listing(key.slice(0, key.lastIndexOf('/') + 1)),
+  ]);
+
+/** Resources of no brand or of all brands, and rights to the queries of everybody in a workgroup. */
 const SHARED_CALLS: Call[] = [
-  ...['status/coverage.html', 'status/watch.json', 'settings/current.json', 'schema/orders.json'].map(
-    (key): Call => ['s3:GetObject', object(key)],
+  ...[
+    'status/coverage.html',
+    'status/watch.json',
+    'schema/orders.json',
+    'iceberg/orders/metadata/1.json',
+  ].flatMap((key) => calls('s3', 'GetObject', object(key))),
+  ...['query-results/2f1c.csv', 'query-results/analysts/2f1c.csv'].flatMap((key) =>
+    calls('s3', 'GetObject PutObject', object(key)),
   ),
-  ...['iceberg/orders/metadata/1.json', 'query-results/2f1c.csv', 'deployments/failed-update.json'].map(
-    (key): Call => ['s3:GetObject', object(key)],
+  ...['', 'snapshots/', 'snapshots/orders/', 'snapshots/orders/brand=', 'query-results/'].map(listing),
+  ...calls('s3', 'ListBucket ListBucketVersions ListBucketMultipartUploads', LAKE),
+  ...calls('glue', 'GetTable', arn('glue', 'table/brand_reports_iceberg/orders')),
+  ...calls('glue', 'UpdateTable', arn('glue', 'table/brand_reports/orders')),
+  ...calls('athena', 'ListQueryExecutions BatchGetQueryExecution StopQueryExecution', BRANDS),
+  ...calls('athena', 'GetQueryRuntimeStatistics GetQueryResultsStream CreatePreparedStatement', BRANDS),
+  ...calls('athena', 'ListNamedQueries GetNamedQuery CreateNamedQuery UpdateNamedQuery', BRANDS),
+  ...calls('athena', 'UpdateWorkGroup DeleteWorkGroup', BRANDS),
+  ...['BrandReports', 'BrandReports-brands', 'primary'].flatMap((name) =>
+    calls('athena', 'StartQueryExecution', group(name)),
   ),
-  ...['', 'snapshots/', 'snapshots/orders/', 'query-results/'].map(
-    (prefix): Call => ['s3:ListBucket', 'arn:aws:s3:::lake', { 's3:prefix': prefix }],
-  ),
-  ['s3:ListBucket', 'arn:aws:s3:::lake'],
-  ['glue:GetTable', arn('glue', 'table/brand_reports_iceberg/orders')],
-  ['glue:UpdateTable', arn('glue', 'table/brand_reports/orders')],
-  ['athena:StartQueryExecution', arn('athena', 'workgroup/BrandReports')],
-  ['lambda:InvokeFunction', arn('lambda', 'function:BrandReports-sync')],
-  ['secretsmanager:GetSecretValue', arn('secretsmanager', 'secret:brand-reports/acme-AbCdEf')],
+  ...calls('lambda', 'InvokeFunction', arn('lambda', 'function:BrandReports-sync')),
+  ...calls('secretsmanager', 'GetSecretValue', SECRET),
 ];
 
-describe('the policy of a brand', () => {
-  it('allows what queries of the brand need, with a customer key too, and nothing of all brands', () => {
-    const allows = policy('brand-acme');
-    const key: Call = ['kms:GenerateDataKey', KEY, { 'kms:ViaService': 's3.us-east-1.amazonaws.com' }];
-    expect(wrongly(allows, true, [...ownCalls('acme'), key])).toEqual([]);
-    expect(wrongly(allows, false, [...foreignCalls('acme-2'), ...SHARED_CALLS])).toEqual([]);
-    // Objects of its own brand too, if no query reads them.
-    expect(
-      wrongly(
-        allows,
-        false,
-        foreignCalls('acme').filter(([, key]) => !/snapshots|query-/.test(key) && key.includes('/')),
-      ),
-    ).toEqual([]);
+describe('the policy of people of one brand', () => {
+  const allowsTagged =
+    (tag: string | undefined): Allows =>
+    (action, resource, context) =>
+      ofBrands(action, resource, {
+        ...context,
+        ...(tag !== undefined && { 'aws:PrincipalTag/brand': tag }),
+      });
+
+  it('allows what queries of the brand need, with a customer key too, and nothing else', () => {
+    const allows = allowsTagged('acme');
+    const key = calls('kms', 'GenerateDataKey', KEY, through('s3'));
+    expect(wrongly(allows, true, ownCalls('acme'), key)).toEqual([]);
+    const unread = filesOf('acme').filter((file) => /^(raw|ledger|rates)/.test(file));
+    const read = filesOf('acme').filter((file) => !file.startsWith('query-results/'));
+    const writes = read.flatMap((file) => calls('s3', 'PutObject DeleteObject', object(file)));
+    expect(wrongly(allows, false, callsOn(unread), writes, SHARED_CALLS)).toEqual([]);
   });
 
-  it('has a workgroup with the limits of the analysts, and a fixed location of results', () => {
-    const groups = resourcesOf(template, 'AWS::Athena::WorkGroup').map(([, properties]) => properties);
-    const [analysts, acme] = groups.map((group) => JSON.stringify(group));
-    expect(acme).toContain('"Name":"BrandReports-brand-acme"');
-    const same = acme
-      ?.replace('query-results/brand=acme/', 'query-results/')
-      .replace('"BrandReports-brand-acme"', '"BrandReports"')
-      .replace(' of acme"', '"');
-    expect(same).toBe(analysts);
+  it.each([
+    ...[undefined, '', '*', '?', '$', '****', 'a*', 'acm?', '??????', '*acme', `\${aws:PrincipalTag/other}`],
+    ...[
+      'acme/../x',
+      'acme/*',
+      'acme/',
+      '/',
+      '*/dt=2026-01-31',
+      'acme/dt=2026-01-31',
+      'x/brand=acme',
+      '../acme',
+    ],
+    ...[
+      'ACME',
+      'Acme',
+      ' acme',
+      'acme ',
+      'acme-',
+      'acm',
+      'acme-22',
+      '.',
+      '..',
+      'acme\u0000',
+      'acme\n',
+      '[a]cme',
+      'acme|x',
+    ],
+  ])('gives no file of any brand to people with the tag %j', (tag) => {
+    const files = ['acme', 'acme-2'].flatMap(filesOf);
+    expect(wrongly(allowsTagged(tag), false, callsOn(files), SHARED_CALLS)).toEqual([]);
   });
 
   it('gives a brand no access to another brand, whatever their names', () => {
     const brand = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,8}$/);
-    const prefixed = fc
-      .tuple(brand, fc.stringMatching(/^[a-z0-9-]{1,8}$/))
-      .map(([name, more]) => [name, `${name}${more}`, `${more.replace(/^-+/, 'x')}${name}`]);
+    const pair = fc
+      .tuple(brand, fc.stringMatching(/^[a-z0-9-]{1,8}$/), fc.boolean())
+      .map(([name, more, after]) => [name, after ? `${name}${more}` : `${more.replace(/^-+/, 'x')}${name}`]);
     fc.assert(
-      fc.property(prefixed, (names) => {
-        const brands = [...new Set(names)];
-        const allows = policiesOfBrands(brands);
-        for (const own of brands) {
-          expect(wrongly(allows(own), true, ownCalls(own))).toEqual([]);
-          for (const other of brands.filter((name) => name !== own))
-            expect(
-              wrongly(allows(own), false, [
-                ...foreignCalls(other),
-                ['athena:StartQueryExecution', arn('athena', `workgroup/BrandReports-brand-${other}`)],
-              ]),
-            ).toEqual([]);
+      fc.property(pair, ([one = '', other = '']) => {
+        for (const [own, foreign] of [
+          [one, other],
+          [other, one],
+        ] as const) {
+          expect(wrongly(allowsTagged(own), true, ownCalls(own))).toEqual([]);
+          expect(wrongly(allowsTagged(own), false, callsOn(filesOf(foreign)))).toEqual([]);
         }
       }),
       runs(10),
     );
   });
-});
 
-/** A stack of only the lake, the catalog and these brands. */
-function policiesOfBrands(brands: readonly string[]): (brand: string) => Allows {
-  const settings = parseSettings({ brands: Object.fromEntries(brands.map((name) => [name, ACME])) }, reports);
-  const { deployment } = settings;
-  const stack = new Stack(new App(), 'BrandReports');
-  const lake = new Lake(stack, 'Lake', { reports, deployment });
-  const catalog = new Catalog(stack, 'Catalog', { reports, settings });
-  for (const brand of brands)
-    new BrandAccess(stack, `Brand-${brand}`, { brand, roleNames: [], deployment, lake, catalog });
-  const small = parseTemplate(JSON.stringify(CdkTemplate.fromStack(stack).toJSON()));
-  return (brand) => policyNamed(small, `BrandReports-brand-${brand}-us-east-1`, valuesOf(small));
-}
+  it('belongs to one workgroup with the scan limit of the analysts and no place for the results of all brands', () => {
+    const groups = resourcesOf(template, 'AWS::Athena::WorkGroup').map(([, properties]) => properties);
+    const [analysts, brands] = groups.map(({ WorkGroupConfiguration }) =>
+      z.parse(z.record(z.string(), z.unknown()), WorkGroupConfiguration),
+    );
+    const { ResultConfiguration, ...rest } = analysts ?? {};
+    expect(JSON.stringify(ResultConfiguration)).toContain('/query-results/analysts/');
+    expect(brands).toEqual({ ...rest, EnforceWorkGroupConfiguration: false });
+  });
+});

@@ -1,12 +1,11 @@
 import * as z from 'zod/mini';
 import { resolve, resourcesOf, type Template, type Values } from './template.ts';
 
-/** The facts of a request: `s3:GetObject`, an ARN, and condition keys such as `aws:SecureTransport`. */
-export type Allows = (
-  action: string,
-  resource: string,
-  context?: Readonly<Record<string, string>>,
-) => boolean;
+/** The values of condition keys such as `aws:SecureTransport`. */
+type Context = Readonly<Record<string, string>>;
+
+/** The facts of a request: `s3:GetObject`, an ARN, and the values of condition keys. */
+export type Allows = (action: string, resource: string, context?: Context) => boolean;
 
 const oneOrMore = z.pipe(
   z.union([z.string(), z.array(z.string())]),
@@ -111,14 +110,14 @@ export function policyOf(given: readonly unknown[]): Allows {
   const statements = z.parse(z.array(statementSchema), given);
   for (const { Condition = {} } of statements)
     Object.keys(Condition)
-      .filter((name) => name !== 'Null' && name !== 'StringNotEquals')
+      .filter((name) => name !== 'Null')
       .map(operatorOf);
   return (action, resource, context = {}) => {
     const effects = statements
       .filter(
         (statement) =>
           statement.Action.some((pattern) => matches(pattern.toLowerCase(), action.toLowerCase())) &&
-          statement.Resource.some((pattern) => matches(pattern, resource)) &&
+          statement.Resource.some((pattern) => matches(pattern, resource, context)) &&
           meets(statement, context),
       )
       .map(({ Effect }) => Effect);
@@ -126,24 +125,33 @@ export function policyOf(given: readonly unknown[]): Allows {
   };
 }
 
-function meets({ Condition = {} }: Statement, context: Readonly<Record<string, string>>): boolean {
+function meets({ Condition = {} }: Statement, context: Context): boolean {
   return Object.entries(Condition).every(([operator, keys]) =>
     Object.entries(keys).every(([key, allowed]) => {
       const { [key]: value } = context;
-      // IAM: a condition that requires a mismatch is met if the key is missing, and all of its values must mismatch.
-      if (operator === 'StringNotEquals') return !allowed.some((pattern) => pattern === value);
       if (operator === 'Null') return allowed.includes(String(value === undefined));
-      return value !== undefined && allowed.some((pattern) => operatorOf(operator)(pattern, value));
+      const isMet = (pattern: string) => value !== undefined && operatorOf(operator)(pattern, value, context);
+      // IAM: a condition that requires a mismatch is met if the key is missing, and all of its values must mismatch.
+      return operator.startsWith('StringNot') ? !allowed.some(isMet) : allowed.some(isMet);
     }),
   );
 }
 
-/** Compare the value in a policy with the value in the request. `Null` needs no comparison: see `meets`. */
-const operators: Readonly<Record<string, (pattern: string, value: string) => boolean>> = {
-  StringEquals: (pattern, value) => pattern === value,
+type Compare = (pattern: string, value: string, context: Context) => boolean;
+const isEqual: Compare = (pattern, value) => pattern === value;
+
+/**
+ * Compare the value in a policy with the value in the request. `Null` needs no comparison, and an operator with "Not"
+ * the same one as without: see `meets`.
+ */
+const operators: Readonly<Record<string, Compare>> = {
+  StringEquals: isEqual,
+  StringNotEquals: isEqual,
   StringLike: matches,
+  StringNotLike: matches,
+  ArnEquals: matches,
   ArnLike: matches,
-  Bool: (pattern, value) => pattern === value,
+  Bool: isEqual,
   NumericLessThan: (pattern, value) => Number(value) < Number(pattern),
 };
 
@@ -153,9 +161,19 @@ function operatorOf(name: string) {
   throw new Error(`The condition ${name} is unknown; known: ${Object.keys(operators).join(', ')}`);
 }
 
-/** `*` matches any characters, `?` one character. */
-function matches(pattern: string, text: string): boolean {
-  const wildcards: Record<string, string> = { '*': '.*', '?': '.' };
-  const expression = pattern.replaceAll(/\W/g, (sign) => wildcards[sign] ?? `\\${sign}`);
-  return new RegExp(`^${expression}$`, 's').test(text);
+const WILDCARDS: Readonly<Record<string, string>> = { '*': '.*', '?': '.' };
+const expressionOf = (text: string) => text.replaceAll(/\W/g, (sign) => WILDCARDS[sign] ?? `\\${sign}`);
+
+/**
+ * `*` matches any characters, `?` one character, and `${*}` the sign itself. A variable without a value matches nothing.
+ * Wildcards in a value are wildcards, so a policy that is safe here is safe however IAM reads them.
+ */
+function matches(pattern: string, text: string, context: Context = {}): boolean {
+  const parts = [...pattern.matchAll(/\$\{([^}]+)\}|[^$]+|\$/g)].map(([part, name]) => {
+    if (name === undefined) return expressionOf(part);
+    if (/^[*?$]$/.test(name)) return `\\${name}`;
+    const { [name]: value } = context;
+    return value === undefined ? '(?!)' : expressionOf(value);
+  });
+  return new RegExp(`^${parts.join('')}$`, 's').test(text);
 }

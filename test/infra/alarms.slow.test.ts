@@ -1,113 +1,73 @@
 import { describe, expect, it } from '@jest/globals';
-import { App, Stack } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
-import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
-import { AlarmTopic, Alarms } from '../../infra/alarms.ts';
-import { parseSettings } from '../../shared/settings/settings.ts';
-import { reports } from '../../shared/reports/index.ts';
+import { ALARMS } from '../../infra/alarms.ts';
+import { policyOf } from '../iam/policy.ts';
+import { PSEUDO_PARAMETERS, parseTemplate, resolve, resourcesOf } from '../iam/template.ts';
+import { ACME, stackOf } from './stack.ts';
 
-const ACCOUNT = { region: 'eu-central-1', account: '123456789012' };
+function synthesised(deployment: object = {}) {
+  const stack = stackOf({ brands: { acme: ACME }, deployment });
+  return parseTemplate(JSON.stringify(Template.fromStack(stack).toJSON()));
+}
 
-const BRANDS = {
-  acme: {
-    baseUrl: 'https://service.example/api/brand',
-    service: 'ACME',
-    timeZone: 'America/New_York',
-    startDate: '2026-01-01',
-    secretName: 'brand-reports/acme',
-  },
-};
-
-const alarmSchema = z.looseObject({
-  AlarmName: z.string(),
-  AlarmActions: z.unknown(),
-  OKActions: z.optional(z.unknown()),
-  AlarmDescription: z.unknown(),
-});
+const template = synthesised();
+const of = (type: string, from = template) => resourcesOf(from, type).map(([, properties]) => properties);
+const namesIn = (from = template) => of('AWS::CloudWatch::Alarm', from).map(({ AlarmName }) => AlarmName);
 
 describe('the alarms', () => {
-  const template = synthesised();
-
-  it('exist for problems, failed events and backfills, whatever the number of brands', () => {
-    expect(Object.keys(alarmsOf(template)).sort()).toEqual([
-      'Reports-backfill-failed',
-      'Reports-problems',
-      'Reports-queue-failed',
-    ]);
+  it('exist for problems, failed events and backfills', () => {
+    expect(namesIn()).toEqual(Object.keys(ALARMS).map((id) => `BrandReports-${id}`));
+    expect(Object.keys(ALARMS)).toHaveLength(3);
   });
 
-  it('raise the alarm of problems if no watcher has run', () => {
-    expect(alarmsOf(template)['Reports-problems']).toMatchObject({ TreatMissingData: 'breaching' });
-  });
-
-  it('all notify the topic, also when problems end, and name the next step', () => {
-    const [topic] = Object.keys(template.findResources('AWS::SNS::Topic'));
-    for (const { AlarmName, AlarmActions, OKActions, AlarmDescription } of Object.values(
-      alarmsOf(template),
+  it('notify the topic, problems also when they end or if no watcher has run, and name the next step', () => {
+    const topic = { Ref: resourcesOf(template, 'AWS::SNS::Topic')[0]?.[0] };
+    for (const { AlarmName, AlarmActions, OKActions, TreatMissingData, AlarmDescription } of of(
+      'AWS::CloudWatch::Alarm',
     )) {
-      expect(AlarmActions).toEqual([{ Ref: topic }]);
-      expect(OKActions).toEqual(AlarmName === 'Reports-problems' ? [{ Ref: topic }] : undefined);
-      const description = JSON.stringify(AlarmDescription);
-      expect(description).toMatch(/the event \{\}|new execution/);
+      const isOfProblems = AlarmName === 'BrandReports-problems';
+      expect([AlarmName, AlarmActions, OKActions]).toEqual([
+        AlarmName,
+        [topic],
+        isOfProblems ? [topic] : undefined,
+      ]);
+      if (isOfProblems) expect(TreatMissingData).toBe('breaching');
+      expect(AlarmDescription).toMatch(/the event \{\}|new execution/);
     }
   });
 
-  it('may publish to the topic, which refuses requests without TLS', () => {
-    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
-      PolicyDocument: {
-        Statement: Match.arrayWith([
-          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
-          Match.objectLike({
-            Effect: 'Allow',
-            Action: 'sns:Publish',
-            Principal: { Service: 'cloudwatch.amazonaws.com' },
-            Condition: {
-              ArnLike: {
-                'aws:SourceArn': {
-                  'Fn::Join': [
-                    '',
-                    Match.arrayWith([':cloudwatch:eu-central-1:123456789012:alarm:Reports-*']),
-                  ],
-                },
-              },
-            },
-          }),
-        ]),
-      },
-    });
+  it('alone may publish to the topic, with TLS', () => {
+    const [policy] = of('AWS::SNS::TopicPolicy').map((properties) =>
+      z.parse(
+        z.object({
+          PolicyDocument: z.object({ Statement: z.array(z.looseObject({ Principal: z.unknown() })) }),
+        }),
+        resolve(properties, { ...PSEUDO_PARAMETERS, 'AWS::StackName': 'BrandReports' }),
+      ),
+    );
+    const { Statement = [] } = policy?.PolicyDocument ?? {};
+    const allows = policyOf(Statement.map(({ Principal: _principal, ...rest }) => rest));
+    const [resource = ''] = Statement.map(({ Resource }) => String(Resource));
+    const publishes = (alarm: string, tls = 'true') =>
+      allows('sns:Publish', resource, {
+        'aws:SecureTransport': tls,
+        'aws:SourceArn': `arn:aws:cloudwatch:us-east-1:123456789012:alarm:${alarm}`,
+      });
+    for (const name of namesIn()) expect([name, publishes(String(name))]).toEqual([name, true]);
+    expect(publishes('BrandReports-problems', 'false')).toBe(false);
+    for (const other of ['BrandReports-staging-problems', 'Payroll', 'BrandReports-problems-2'])
+      expect([other, publishes(other)]).toEqual([other, false]);
   });
 
   it('go to the e-mail address of the settings, if they have one', () => {
-    template.resourceCountIs('AWS::SNS::Subscription', 0);
-    const mailed = synthesised({ alarmEmail: 'ops@acme.example' });
-    mailed.hasResourceProperties('AWS::SNS::Subscription', {
-      Protocol: 'email',
-      Endpoint: 'ops@acme.example',
-    });
+    expect(of('AWS::SNS::Subscription')).toEqual([]);
+    expect(of('AWS::SNS::Subscription', synthesised({ alarmEmail: 'ops@acme.example' }))).toMatchObject([
+      { Protocol: 'email', Endpoint: 'ops@acme.example' },
+    ]);
   });
 
   it('do not wait for a watcher run if schedules are off', () => {
-    expect(Object.keys(alarmsOf(synthesised({ schedules: false })))).not.toContain('Reports-problems');
+    expect(namesIn(synthesised({ schedules: false }))).not.toContain('BrandReports-problems');
   });
 });
-
-function synthesised(deployment: object = {}): Template {
-  const stack = new Stack(new App(), 'Reports', { env: ACCOUNT });
-  const settings = parseSettings({ brands: BRANDS, deployment }, reports).deployment;
-  new Alarms(stack, 'Alarms', {
-    deployment: settings,
-    queue: new Queue(stack, 'Failed'),
-    stateMachine: StateMachine.fromStateMachineName(stack, 'Backfill', 'Reports-backfill'),
-    topic: new AlarmTopic(stack, 'Topic', settings).topic,
-  });
-  return Template.fromStack(stack);
-}
-
-function alarmsOf(template: Template): Record<string, z.infer<typeof alarmSchema>> {
-  const alarms = Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) =>
-    z.parse(alarmSchema, Properties),
-  );
-  return Object.fromEntries(alarms.map((alarm) => [alarm.AlarmName, alarm]));
-}

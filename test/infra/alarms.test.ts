@@ -19,8 +19,8 @@ describe('the table of alarms', () => {
 });
 
 function alarmsAsMarkdown(): string {
-  const rows = ALARMS.map(
-    ({ id, meaning, action }) => `| \`${id}\` | ${markdown(meaning)} | ${markdown(action)} |`,
+  const rows = Object.entries(ALARMS).map(
+    ([id, { meaning, action }]) => `| \`${id}\` | ${markdown(meaning)} | ${markdown(action)} |`,
   );
   return ['| Alarm | What it means | What to do |', '| --- | --- | --- |', ...rows].join('\n');
 }

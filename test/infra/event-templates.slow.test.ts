@@ -16,12 +16,13 @@ function included(name: string): Template {
 
 describe('the templates of docs/how-to/receive-events.md', () => {
   it.each(['events-to-api.yaml', 'events-to-queue.yaml'])(
-    '%s is valid, and its rule matches only events of this program',
+    '%s is valid, and its rule matches only events of one lake',
     (name) => {
       included(name).hasResourceProperties('AWS::Events::Rule', {
         EventBusName: { Ref: 'Bus' },
         EventPattern: {
           source: [EVENT_SOURCE],
+          resources: [{ Ref: 'Lake' }],
           'detail-type': { Ref: 'DetailTypes' },
           detail: { report: { Ref: 'Reports' } },
         },

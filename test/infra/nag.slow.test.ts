@@ -48,16 +48,16 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   [
     wildcard(
       String.raw`arn:.*:table/(<CatalogDatabase\w+>|<CatalogIceberg\w+>|lake)/\*`,
-      '((Analysts|Brand-[a-z0-9-]+)/Policy|Watch/Role/DefaultPolicy)',
+      '((Analysts|BrandPeople)/Policy|Watch/Role/DefaultPolicy)',
     ),
     'All tables of these two databases: reports may be added later.',
   ],
   [
-    wildcard(String.raw`arn:.*:glue:.*:database/\*`, '(Analysts|Brand-[a-z0-9-]+)/Policy'),
+    wildcard(String.raw`arn:.*:glue:.*:database/\*`, '(Analysts|BrandPeople)/Policy'),
     'Names of databases only: their tables stay closed.',
   ],
   [
-    wildcard(String.raw`\*`, '(Analysts|Brand-[a-z0-9-]+)/Policy'),
+    wildcard(String.raw`\*`, '(Analysts|BrandPeople)/Policy'),
     'Athena and Lake Formation have no narrower resource for these actions.',
   ],
   [
@@ -65,15 +65,8 @@ const ACCEPTED: readonly (readonly [finding: RegExp, reason: string])[] = [
     'Lists of the console, each named with its page in people.ts: AWS has no narrower resource.',
   ],
   [
-    wildcard(
-      String.raw`arn:.*:(states|cloudwatch|logs):.*:(execution|mapRun|alarm|log-group).*\*`,
-      'Operators/Policy',
-    ),
-    'The names of executions, alarms and log groups begin with a name of the stack.',
-  ],
-  [
-    wildcard(String.raw`arn:.*:scheduler:.*:schedule/(\*|BrandReports-\w+)/\*`, 'Watch/Role/DefaultPolicy'),
-    'The schedules of brands, whose names are unknown beforehand; for a list, AWS has no narrower resource.',
+    wildcard(String.raw`arn:.*:(states|logs):.*:(execution|mapRun|log-group).*\*`, 'Operators/Policy'),
+    'The names of executions and log groups begin with a name of the stack.',
   ],
   [
     wildcard(
@@ -141,7 +134,7 @@ describe('the AWS Solutions rules', () => {
       {
         brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
         deployment: {
-          brandAccess: { acme: ['AcmeTeam'] },
+          brandRoles: ['AcmeTeam'],
           lakeKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
           secretsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef',
         },

@@ -21,7 +21,8 @@ const KEPT: Readonly<Record<string, readonly unknown[]>> = {
     { Description: 'Query the affiliate reports of BrandReports in Athena', Path: '/' },
     { Description: 'Run the pipeline BrandReports from the console', Path: '/' },
     {
-      Description: 'Query the affiliate reports of acme in the workgroup BrandReports-brand-acme',
+      Description:
+        'Query the affiliate reports of the brand in the tag "brand" in the workgroup BrandReports.brands',
       Path: '/',
     },
   ],
@@ -66,7 +67,7 @@ function createOnly(types: ReadonlySet<string>): Map<string, string[]> {
 }
 
 it('a resource with a fixed name has no property that a release could not change', () => {
-  const deployment = { alarmEmail: 'ops@example.com', brandAccess: { acme: ['AcmeTeam'] } };
+  const deployment = { alarmEmail: 'ops@example.com', brandRoles: ['AcmeTeam'] };
   const settings = { brands: { acme: ACME }, deployment };
   const { Resources } = z.parse(templateSchema, Template.fromStack(stackOf(settings)).toJSON());
   const properties = createOnly(new Set(Object.values(Resources).map(({ Type }) => Type)));

@@ -104,7 +104,7 @@ describe('the permissions of the stack', () => {
     const put = policy?.Properties.PolicyDocument.Statement.find(({ Action }: { Action: string[] }) =>
       Action.includes('s3:PutObject'),
     );
-    expect(JSON.stringify(put.Resource)).toContain('/query-results/*');
+    expect(JSON.stringify(put.Resource)).toContain('/query-results/analysts/*');
   });
 });
 

@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
-import { savedQueries } from '../../infra/saved-queries.ts';
+import { SAVED_QUERIES } from '../../infra/saved-queries.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { reports } from '../../shared/reports/index.ts';
 
@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'brand-reports-queries-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('saved queries', () => {
-  const queries = savedQueries(Object.values(reports)).map(({ name, sql }) => [name, sql] as const);
+  const queries = SAVED_QUERIES.map(({ name, sql }) => [name, sql] as const);
 
   it.each(queries)('run on an empty lake: %s', async (_name, sql) => {
     const { store } = await openLake(folder);

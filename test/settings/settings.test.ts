@@ -180,11 +180,6 @@ describe('settings', () => {
       'lakeKeyArn is "alias/lake"; allowed: the ARN of a key of KMS',
     ],
     [
-      'access to a misspelled brand',
-      { ...withBrand({}), deployment: { brandAccess: { acmee: ['Team'] } } },
-      'deployment.brandAccess.acmee is unknown; allowed: acme; did you mean acme?',
-    ],
-    [
       'an expression of times',
       { ...withBrand({}), deployment: { schedule: 'cron(5 6 * * ? *)' } },
       'schedule is "cron(5 6 * * ? *)"; allowed: a rate of 1 to 99999 minutes, hours or days: rate(15 minutes)',

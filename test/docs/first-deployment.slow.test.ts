@@ -1,0 +1,26 @@
+import { expect, it } from '@jest/globals';
+import { Template } from 'aws-cdk-lib/assertions';
+import * as z from 'zod/mini';
+import { parseTemplate } from '../iam/template.ts';
+import { stackOf } from '../infra/stack.ts';
+import { blocksOf, sectionOf, textOf } from './pages.ts';
+
+const PAGE = 'docs/tutorial/first-deployment.md';
+const [settings] = blocksOf(PAGE, 'json');
+const input = z.parse(z.looseObject({ brands: z.unknown() }), JSON.parse(settings?.text ?? ''));
+const json: unknown = Template.fromStack(stackOf({ catalogs: ['hive'], ...input })).toJSON();
+
+it(`the table of resources in ${PAGE} has a line for each resource of its settings`, () => {
+  const { Resources } = parseTemplate(JSON.stringify(json));
+  const rows = sectionOf(textOf(PAGE), 'Resources of the stack').matchAll(
+    /^\| `(\w+)` \| `([\w:]+)` \| .+ \|$/gm,
+  );
+  expect([...rows].map(([, id, type]) => `${id} ${type}`)).toEqual(
+    Object.entries(Resources).map(([id, { Type }]) => `${id.replace(/[0-9A-F]{8}$/, '')} ${Type}`),
+  );
+});
+
+it('the stack of one brand has at most 50 resources and 130 kB', () => {
+  expect(Object.keys(parseTemplate(JSON.stringify(json)).Resources).length).toBeLessThanOrEqual(50);
+  expect(JSON.stringify(json, undefined, 1).length).toBeLessThanOrEqual(130_000);
+});
