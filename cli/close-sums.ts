@@ -26,6 +26,7 @@ import {
   sumOfCopiesSql,
   unknownCopiesSql,
 } from '../shared/reports/views/since-close.ts';
+import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { LakeBrandSettings } from '../shared/settings/settings.ts';
 import { literal } from './sql-files.ts';
 import { createSqlConnection } from './sql-tables.ts';
@@ -95,10 +96,14 @@ export function comparedDays({ month, before, at, openDays, anew }: Comparison):
   });
 }
 
-/** SQL of the days of `differencesSql`, from the table that `fillComparedDays` fills. */
-export const COMPARED_DAYS = 'SELECT * FROM compared_days WHERE NOT is_anew';
+const COMPARED_DAYS = 'SELECT * FROM compared_days WHERE NOT is_anew';
 const REACHED_DAYS = `SELECT * REPLACE (now_place AS then_place, ${AS_OF_NOW} AS now_place, false AS is_switched, false AS is_opening)
   FROM compared_days WHERE now_place < ${AS_OF_NOW}`;
+
+/** `differencesSql` of the days of the table that `fillComparedDays` fills. */
+export function comparedSql(days = COMPARED_DAYS): string {
+  return inDuckDb(differencesSql(days));
+}
 
 export async function fillComparedDays(
   connection: DuckDBConnection,
@@ -162,13 +167,13 @@ export async function totalsAt(
     FROM ${table.slice(0, -1)}_history h JOIN compared_days d ON d.brand = h.brand AND d.dt = h.dt AND d.report = '${table}'
     WHERE h.what = 'now' AND d.now_place IS NOT NULL`,
   );
-  const opening = `UNION ALL SELECT * FROM (WITH ${differencesSql(COMPARED_DAYS)}
+  const opening = `UNION ALL SELECT * FROM (WITH ${comparedSql()}
     SELECT publisher_id, currency, ${latestNameSql()}, 0, 0, ${sumOfCopiesSql('copies_opening')}, 3
     FROM differences GROUP BY publisher_id, currency)`;
   // No publisher is billed for an erasure: days that were erased since do not count as paid.
   const last = comparison.before.at(-1);
   const paid = signedSums(last?.totals ?? [], last?.erased.flatMap(({ totals }) => totals) ?? []);
-  const found = await connection.runAndReadAll(`WITH ${differencesSql(REACHED_DAYS)},
+  const found = await connection.runAndReadAll(`WITH ${comparedSql(REACHED_DAYS)},
 sides AS (
   SELECT publisher_id, currency, ${latestNameSql()} AS publisher_name, ${sumOfCopiesSql('copies_now')} AS counted,
     ${unknownCopiesSql('copies_now')} AS unknown, CAST(0 AS decimal(38,9)) AS earlier, 1 AS nth
@@ -253,7 +258,7 @@ export async function erasedTotalsOf(
   const [close] = closes;
   if (!close || counted.length === 0) return new Map();
   await fillComparedDays(connection, close.brand, counted);
-  const sql = `WITH ${differencesSql(COMPARED_DAYS)} SELECT report, dt, ${SUMS} FROM (
+  const sql = `WITH ${comparedSql()} SELECT report, dt, ${SUMS} FROM (
   SELECT report, dt, publisher_id, currency, ${latestNameSql()} AS publisher_name,
     ${sumOfCopiesSql('copies_then')} AS counted, ${unknownCopiesSql('copies_then')} AS unknown
   FROM differences GROUP BY report, dt, publisher_id, currency)`;
