@@ -19,6 +19,7 @@ import {
 } from '../shared/operations/close-month.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
+import { sourcesSql } from '../shared/reports/views/money-days.ts';
 import {
   AS_OF_NOW,
   differencesSql,
@@ -29,6 +30,7 @@ import {
 import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { LakeBrandSettings } from '../shared/settings/settings.ts';
 import { literal } from './sql-files.ts';
+import { openSession } from './sql-session.ts';
 import { createSqlConnection } from './sql-tables.ts';
 
 const HISTORIES = 'FROM order_history, transaction_history';
@@ -131,6 +133,7 @@ export function openHistories(
 
 export function closeSums(store: ObjectStore): CloseSums {
   return {
+    sourcesOf: monthSources,
     async totalsOf(draft) {
       const { brand } = draft.close;
       const connection = await openHistories(store, draft.settings ? { [brand]: draft.settings } : {});
@@ -138,6 +141,21 @@ export function closeSums(store: ObjectStore): CloseSums {
     },
   };
 }
+
+/** By month with a version, the report whose commission counts. */
+export const monthSources: CloseSums['sourcesOf'] = async (days) => {
+  const connection = await openSession([], async () => {});
+  const rows = days.map(
+    ({ table, day, isPresent, isErased, rows: count }) =>
+      `('', ${literal(table)}, ${literal(day)}, ${Number(isPresent)}, ${Number(isErased)}, ${count})`,
+  );
+  const facts = `VALUES ('', '', '', 0, 0, 0), ${rows.join(', ')}`;
+  const sql = `SELECT substr(dt, 1, 7), max(source) FROM (${sourcesSql(`SELECT * FROM (${facts}) AS facts(brand, report, dt, is_present, is_erased, "rows")`)})
+GROUP BY 1 HAVING max(is_present) = 1`;
+  const found = await connection.runAndReadAll(sql).finally(() => connection.closeSync());
+  const tableOf = (source: unknown) => MONEY_TABLES.find((table) => table === source) ?? 'orders';
+  return new Map(found.getRows().map(([month, source]) => [String(month), tableOf(source)]));
+};
 
 const SUMS = 'publisher_id, publisher_name, currency, CAST(counted AS varchar) AS counted, unknown';
 export const SIGNED_SUMS = '(publisher_id, publisher_name, currency, counted)';

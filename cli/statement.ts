@@ -39,6 +39,7 @@ import {
   comparisonOf,
   fillComparedDays,
   hasAnew,
+  monthSources,
   openHistories,
   signedSums,
   totalsAt,
@@ -103,12 +104,12 @@ ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, e
 
 /** @throws BrandReportsError `config` if no brand has days of the month, a later close has them, or a source cannot be read */
 export async function readStatements(
-  options: Omit<DraftOptions, 'reports'> & { settingsFile?: string },
+  options: Omit<DraftOptions, 'reports' | 'sums'> & { settingsFile?: string },
   publisher?: string,
 ): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
   const { lake, month, settings, settingsFile } = options;
   const reports = Object.fromEntries(MONEY_REPORTS.map((report) => [report.name, report]));
-  const drafts = await draftCloses({ ...options, reports });
+  const drafts = await draftCloses({ ...options, reports, sums: { sourcesOf: monthSources } });
   drafts.forEach(refuseWithoutOwnClose);
   const ledgers = await readLedgers(lake.store, reports, {}, Date.now());
   const inUse = settingsInUse(ledgers, settings, settingsFile);

@@ -97,6 +97,7 @@ export function unknownAmountsSql(...sums: readonly Summed[]): string {
 }
 
 function unknownSql({ amount, of, known }: Summed): string {
+  if (of === undefined && known === undefined) return `(count(*) - count(${amount}))`;
   const isUnknown = `${amount} IS NULL${known === undefined ? '' : ` OR NOT (${known})`}`;
   return `count(${whenSql('1', of === undefined ? isUnknown : `(${of}) AND (${isUnknown})`)})`;
 }
