@@ -105,7 +105,7 @@ function comparisonOfLast({ months }: Omit<Size, 'rounds'>): Comparison {
 }
 
 const scanSchema = z.looseObject({ 'Filename(s)': z.string(), 'Total Files Read': z.string() });
-const namesSchema = z.catch(z.union([z.array(z.string()), z.string()]), []);
+const namesSchema = z.union([z.array(z.string()), z.string(), z.undefined()]);
 
 /** The bytes of the column chunks that the scans of a query read, as Athena bills them. */
 async function scannedBytes(db: DuckDBConnection, folder: string, sql: string): Promise<number> {
@@ -123,7 +123,7 @@ async function scannedBytes(db: DuckDBConnection, folder: string, sql: string): 
     const chunks = await db.runAndReadAll(
       `SELECT path_in_schema, sum(total_compressed_size)::double / count(DISTINCT file_name) FROM parquet_metadata('${join(folder, table)}/*/*/*.parquet') GROUP BY 1`,
     );
-    const ofFile = chunks.getRows().filter(([name]) => new RegExp(`\\b${name}\\b`).test(used));
+    const ofFile = chunks.getRows().filter(([name]) => new RegExp(`\\b${String(name)}\\b`).test(used));
     bytes += Number(read) * ofFile.reduce((sum, [, size]) => sum + Number(size), 0);
   }
   return bytes;

@@ -35,8 +35,8 @@ const IS_UNKEYED = 'brand_unkeyed = brand AND report_unkeyed = report AND dt_unk
  * By day, record, publisher and currency: what counted at each age, and where the record was first paid (`paid`), minus what
  * counts now; for records that changed since. Records without a key are one record. What was paid is compared with what
  * counts now on all days of the brand: a record that only moved to another day has no difference. Its `dt` is the day on which
- * it was first paid. `unknown` counts amounts that are not known where a record was paid or now; a record that was paid,
- * has no key and is gone is unknown, and so is a record that is gone since records without a key were added.
+ * it was first paid. `unknown` counts amounts that are not known where a record was paid or now. A record that was paid, has
+ * no key and is gone is unknown. So is a record that is gone since records without a key were added.
  *
  * Each changed record is compared on its day. For the few that were on several days, this comparison is taken back: engines
  * that read a table wherever it is named would otherwise look for these keys twice.
