@@ -19,6 +19,7 @@ import {
 } from '../shared/operations/close-month.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
+import { sourcesSql } from '../shared/reports/views/money-days.ts';
 import {
   AS_OF_NOW,
   differencesSql,
@@ -26,8 +27,10 @@ import {
   sumOfCopiesSql,
   unknownCopiesSql,
 } from '../shared/reports/views/since-close.ts';
+import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { LakeBrandSettings } from '../shared/settings/settings.ts';
 import { literal } from './sql-files.ts';
+import { openSession } from './sql-session.ts';
 import { createSqlConnection } from './sql-tables.ts';
 
 const HISTORIES = 'FROM order_history, transaction_history';
@@ -95,10 +98,14 @@ export function comparedDays({ month, before, at, openDays, anew }: Comparison):
   });
 }
 
-/** SQL of the days of `differencesSql`, from the table that `fillComparedDays` fills. */
-export const COMPARED_DAYS = 'SELECT * FROM compared_days WHERE NOT is_anew';
+const COMPARED_DAYS = 'SELECT * FROM compared_days WHERE NOT is_anew';
 const REACHED_DAYS = `SELECT * REPLACE (now_place AS then_place, ${AS_OF_NOW} AS now_place, false AS is_switched, false AS is_opening)
   FROM compared_days WHERE now_place < ${AS_OF_NOW}`;
+
+/** `differencesSql` of the days of the table that `fillComparedDays` fills. */
+export function comparedSql(days = COMPARED_DAYS): string {
+  return inDuckDb(differencesSql(days));
+}
 
 export async function fillComparedDays(
   connection: DuckDBConnection,
@@ -126,6 +133,7 @@ export function openHistories(
 
 export function closeSums(store: ObjectStore): CloseSums {
   return {
+    sourcesOf: monthSources,
     async totalsOf(draft) {
       const { brand } = draft.close;
       const connection = await openHistories(store, draft.settings ? { [brand]: draft.settings } : {});
@@ -133,6 +141,21 @@ export function closeSums(store: ObjectStore): CloseSums {
     },
   };
 }
+
+/** By month with a version, the report whose commission counts. */
+export const monthSources: CloseSums['sourcesOf'] = async (days) => {
+  const connection = await openSession([], async () => {});
+  const rows = days.map(
+    ({ table, day, isPresent, isErased, rows: count }) =>
+      `('', ${literal(table)}, ${literal(day)}, ${Number(isPresent)}, ${Number(isErased)}, ${count})`,
+  );
+  const facts = `VALUES ('', '', '', 0, 0, 0), ${rows.join(', ')}`;
+  const sql = `SELECT substr(dt, 1, 7), max(source) FROM (${sourcesSql(`SELECT * FROM (${facts}) AS facts(brand, report, dt, is_present, is_erased, "rows")`)})
+GROUP BY 1 HAVING max(is_present) = 1`;
+  const found = await connection.runAndReadAll(sql).finally(() => connection.closeSync());
+  const tableOf = (source: unknown) => MONEY_TABLES.find((table) => table === source) ?? 'orders';
+  return new Map(found.getRows().map(([month, source]) => [String(month), tableOf(source)]));
+};
 
 const SUMS = 'publisher_id, publisher_name, currency, CAST(counted AS varchar) AS counted, unknown';
 export const SIGNED_SUMS = '(publisher_id, publisher_name, currency, counted)';
@@ -162,13 +185,13 @@ export async function totalsAt(
     FROM ${table.slice(0, -1)}_history h JOIN compared_days d ON d.brand = h.brand AND d.dt = h.dt AND d.report = '${table}'
     WHERE h.what = 'now' AND d.now_place IS NOT NULL`,
   );
-  const opening = `UNION ALL SELECT * FROM (WITH ${differencesSql(COMPARED_DAYS)}
+  const opening = `UNION ALL SELECT * FROM (WITH ${comparedSql()}
     SELECT publisher_id, currency, ${latestNameSql()}, 0, 0, ${sumOfCopiesSql('copies_opening')}, 3
     FROM differences GROUP BY publisher_id, currency)`;
   // No publisher is billed for an erasure: days that were erased since do not count as paid.
   const last = comparison.before.at(-1);
   const paid = signedSums(last?.totals ?? [], last?.erased.flatMap(({ totals }) => totals) ?? []);
-  const found = await connection.runAndReadAll(`WITH ${differencesSql(REACHED_DAYS)},
+  const found = await connection.runAndReadAll(`WITH ${comparedSql(REACHED_DAYS)},
 sides AS (
   SELECT publisher_id, currency, ${latestNameSql()} AS publisher_name, ${sumOfCopiesSql('copies_now')} AS counted,
     ${unknownCopiesSql('copies_now')} AS unknown, CAST(0 AS decimal(38,9)) AS earlier, 1 AS nth
@@ -253,7 +276,7 @@ export async function erasedTotalsOf(
   const [close] = closes;
   if (!close || counted.length === 0) return new Map();
   await fillComparedDays(connection, close.brand, counted);
-  const sql = `WITH ${differencesSql(COMPARED_DAYS)} SELECT report, dt, ${SUMS} FROM (
+  const sql = `WITH ${comparedSql()} SELECT report, dt, ${SUMS} FROM (
   SELECT report, dt, publisher_id, currency, ${latestNameSql()} AS publisher_name,
     ${sumOfCopiesSql('copies_then')} AS counted, ${unknownCopiesSql('copies_then')} AS unknown
   FROM differences GROUP BY report, dt, publisher_id, currency)`;

@@ -24,7 +24,6 @@ import { reports as allReports } from '../shared/reports/index.ts';
 import { payouts } from '../shared/reports/views/payouts.ts';
 import {
   SAME_RECORD,
-  differencesSql,
   latestNameSql,
   sumOfCopiesSql,
   unknownCopiesSql,
@@ -33,13 +32,14 @@ import { sumSql, unknownAmountsSql } from '../shared/reports/views/view-sql.ts';
 import type { LakeBrandSettings } from '../shared/settings/settings.ts';
 import { tableRoles } from '../shared/catalog/view-roles.ts';
 import {
-  COMPARED_DAYS,
   SIGNED_SUMS,
   type Comparison,
   comparedDays,
+  comparedSql,
   comparisonOf,
   fillComparedDays,
   hasAnew,
+  monthSources,
   openHistories,
   signedSums,
   totalsAt,
@@ -104,12 +104,12 @@ ORDER BY brand, publishers DESC, publisher_id NULLS LAST, currency NULLS LAST, e
 
 /** @throws BrandReportsError `config` if no brand has days of the month, a later close has them, or a source cannot be read */
 export async function readStatements(
-  options: Omit<DraftOptions, 'reports'> & { settingsFile?: string },
+  options: Omit<DraftOptions, 'reports' | 'sums'> & { settingsFile?: string },
   publisher?: string,
 ): Promise<{ connection: DuckDBConnection; statements: Statement[] }> {
   const { lake, month, settings, settingsFile } = options;
   const reports = Object.fromEntries(MONEY_REPORTS.map((report) => [report.name, report]));
-  const drafts = await draftCloses({ ...options, reports });
+  const drafts = await draftCloses({ ...options, reports, sums: { sourcesOf: monthSources } });
   drafts.forEach(refuseWithoutOwnClose);
   const ledgers = await readLedgers(lake.store, reports, {}, Date.now());
   const inUse = settingsInUse(ledgers, settings, settingsFile);
@@ -221,7 +221,7 @@ export async function addEntries(
   const closedAt = literal(close ? new Date(close.closedAt) : null);
   const head = `${literal(brand)} AS brand, ${literal(month)} AS month, ${closedAt} AS closed_at`;
   // A record without a key that came and went again has a copy too many and one too few.
-  const sql = `INSERT INTO entries BY NAME WITH ${differencesSql(COMPARED_DAYS)},
+  const sql = `INSERT INTO entries BY NAME WITH ${comparedSql()},
 summed AS (
   SELECT * EXCLUDE (copies_then, copies_now, copies_opening), sum(copies_then) AS sum_then, sum(copies_now) AS sum_now
   FROM differences GROUP BY ALL

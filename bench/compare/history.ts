@@ -1,12 +1,16 @@
-/** Measures queries of views over a brand whose orders changed often: CPU in DuckDB on two threads. */
+/** Measures queries of views over a brand whose orders changed often: CPU in DuckDB on two threads, and bytes that the scans read. */
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import * as z from 'zod/mini';
+import type { Comparison } from '../../cli/close-sums.ts';
+import { ENTRIES_TABLE, addEntries } from '../../cli/statement.ts';
 import { closesTable } from '../../shared/catalog/closes-table.ts';
 import { coverageTable } from '../../shared/catalog/coverage.ts';
 import { viewOver } from '../../shared/catalog/view-roles.ts';
 import { type Column, typeSpec } from '../../shared/column-types.ts';
 import { addDays } from '../../shared/days.ts';
 import { beforeShape } from '../../shared/history/index.ts';
+import type { Close } from '../../shared/lake/documents/close.ts';
 import { baseSchema } from '../../shared/lake/table/columns.ts';
 import type { TableShape } from '../../shared/ports.ts';
 import { allViews } from '../../shared/reports/definition.ts';
@@ -42,25 +46,87 @@ export async function printHistory({ months, ordersPerMonth, rounds }: Size): Pr
       'payouts, with reversed_after_paid, over everything': 'SELECT * FROM payouts',
       'changes of a day': `SELECT * FROM changes WHERE dt = '${month}-15'`,
       'orders_daily over everything': 'SELECT * FROM orders_daily',
+      'lifecycle_checks over everything': 'SELECT * FROM lifecycle_checks',
     };
     const rows: string[][] = [];
-    for (const [what, sql] of Object.entries(queries)) {
+    const measure = async (what: string, run: () => Promise<string>) => {
       const seconds: number[] = [];
+      let count = '';
       for (let round = 0; round < rounds; round += 1) {
         const before = process.cpuUsage();
-        await db.run(`CREATE OR REPLACE TEMP TABLE result AS ${sql}`);
+        count = await run();
         const { user, system } = process.cpuUsage(before);
         seconds.push((user + system) / 1e6);
       }
-      const [[count] = []] = (await db.runAndReadAll('SELECT count(*) FROM result')).getRows();
-      rows.push([what, String(count), spread(seconds, 2)]);
-    }
+      rows.push([what, count, spread(seconds, 2)]);
+    };
+    const query = async (what: string, sql: string) => {
+      await measure(what, async () => {
+        await db.run(`CREATE OR REPLACE TEMP TABLE result AS ${sql}`);
+        return String((await db.runAndReadAll('SELECT count(*) FROM result')).getRows()[0]?.[0]);
+      });
+      rows.at(-1)?.push(spread([(await scannedBytes(db, folder, sql)) / 1e6], 1));
+    };
+    for (const [what, sql] of Object.entries(queries)) await query(what, sql);
+    const comparison = comparisonOfLast({ months, ordersPerMonth });
+    await db.run(ENTRIES_TABLE);
+    await measure('a statement', async () => {
+      await db.run('DELETE FROM entries');
+      await addEntries(db, comparison, undefined, undefined);
+      return String((await db.runAndReadAll('SELECT count(*) FROM entries')).getRows()[0]?.[0]);
+    });
+    rows.at(-1)?.push('');
+    await db.run('UPDATE closes SET place = 0');
+    await query('since_close, if every change came after the close', 'SELECT * FROM since_close');
     console.log(
       `### Views over ${months} months of ${ordersPerMonth} orders, a third of which changed twice`,
     );
-    printTable(['', 'rows', 'seconds of CPU'], rows);
+    printTable(['', 'rows', 'seconds of CPU', 'MB that are scanned'], rows);
     db.closeSync();
   });
+}
+
+/** The statement of the last month but one, whose close follows the close of the month before by 30 days. */
+function comparisonOfLast({ months }: Omit<Size, 'rounds'>): Comparison {
+  const days = Array.from({ length: months * 30 }, (_, index) => addDays(FIRST, index));
+  const closeOf = (end: number): Close => {
+    const month = addDays(FIRST, end - 60).slice(0, 7);
+    const own = days.filter((day) => day.slice(0, 7) <= month);
+    const placeOf = (day: string) => Math.min(100, Math.max(0, end - 25 - days.indexOf(day)));
+    return {
+      ...{ version: 1, brand: 'acme', month, closedAt: '2026-01-01T00:00:00.000Z', by: 'bench' },
+      ...{ totals: [], exceptions: [], roles: [], unreadable: [], erased: [], recentWrites: [] },
+      sources: Object.fromEntries(own.map((day) => [day.slice(0, 7), 'orders' as const])),
+      days: own.map((day) => ({ report: 'order_list', day, place: placeOf(day), snapshot: 's' })),
+    };
+  };
+  const [before, at] = [closeOf(days.length - 30), closeOf(days.length)];
+  return { brand: 'acme', month: at.month, before: [before], at, openDays: [], anew: new Map() };
+}
+
+const scanSchema = z.looseObject({ 'Filename(s)': z.string(), 'Total Files Read': z.string() });
+const namesSchema = z.union([z.array(z.string()), z.string(), z.undefined()]);
+
+/** The bytes of the column chunks that the scans of a query read, as Athena bills them. */
+async function scannedBytes(db: DuckDBConnection, folder: string, sql: string): Promise<number> {
+  const [[, plan] = []] = (await db.runAndReadAll(`EXPLAIN (ANALYZE, FORMAT json) ${sql}`)).getRows();
+  const scans: z.infer<typeof scanSchema>[] = [];
+  JSON.parse(String(plan), (key, value: unknown) => {
+    const { data } = scanSchema.safeParse(value);
+    if (key === 'extra_info' && data) scans.push(data);
+    return value;
+  });
+  let bytes = 0;
+  for (const { Projections, Filters, 'Filename(s)': files, 'Total Files Read': read } of scans) {
+    const [table = ''] = files.slice(folder.length + 1).split('/');
+    const used = [z.parse(namesSchema, Projections), z.parse(namesSchema, Filters)].flat().join(' ');
+    const chunks = await db.runAndReadAll(
+      `SELECT path_in_schema, sum(total_compressed_size)::double / count(DISTINCT file_name) FROM parquet_metadata('${join(folder, table)}/*/*/*.parquet') GROUP BY 1`,
+    );
+    const ofFile = chunks.getRows().filter(([name]) => new RegExp(`\\b${String(name)}\\b`).test(used));
+    bytes += Number(read) * ofFile.reduce((sum, [, size]) => sum + Number(size), 0);
+  }
+  return bytes;
 }
 
 async function storeLake(

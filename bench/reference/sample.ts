@@ -3,6 +3,7 @@
  * service voids an order and sends a new field, so that every table has rows. Time is fixed, so the rows are always the
  * same.
  */
+import { monthSources } from '../../cli/close-sums.ts';
 import { restate } from '../../sample/brand.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
 import { writeLake } from '../../test/fakes/lake-on-disk.ts';
@@ -51,7 +52,7 @@ export async function writeReferenceLake(folder: string): Promise<void> {
         await closeMonth({
           ...sample.access(),
           ...{ settings: undefined, month: CLOSED_MONTH, anyway: true },
-          ...{ by: 'ann', sums: { totalsOf: async () => [] } },
+          ...{ by: 'ann', sums: { sourcesOf: monthSources, totalsOf: async () => [] } },
         });
     }
     await writeLake(sample.store, folder);

@@ -40,6 +40,7 @@ export interface DraftOptions extends LakeAccess {
   settings: LakeSettings | undefined;
   month: string;
   brand?: string | undefined;
+  sums: Pick<CloseSums, 'sourcesOf'>;
 }
 
 export interface CloseOptions extends DraftOptions {
@@ -49,8 +50,18 @@ export interface CloseOptions extends DraftOptions {
   sums: CloseSums;
 }
 
-/** Adds up in SQL what closes name. Command lines alone have an engine for it. */
+export interface SourceDay {
+  table: string;
+  day: string;
+  isPresent: boolean;
+  isErased: boolean;
+  rows: number;
+}
+
+/** Computes in SQL what closes have. Command lines alone have an engine for it. */
 export interface CloseSums {
+  /** By month with a version, the report whose commission counts. */
+  sourcesOf(days: readonly SourceDay[]): Promise<ReadonlyMap<string, MoneyTable>>;
   totalsOf(draft: MonthDraft): Promise<Close['totals']>;
 }
 
@@ -133,7 +144,7 @@ export async function draftCloses(options: DraftOptions): Promise<MonthDraft[]> 
  * @throws BrandReportsError `config` if the month was closed for no brand, or another close follows: its places and its
  * statement begin at this close
  */
-export async function removeCloses(options: DraftOptions): Promise<string[]> {
+export async function removeCloses(options: Omit<DraftOptions, 'sums'>): Promise<string[]> {
   const { month, lake, brand: only } = options;
   const removed: string[] = [];
   const laterOf = async (brand: string) => (await readCloses(lake.store, brand)).at(-1)?.month ?? month;
@@ -170,7 +181,7 @@ async function publish({ reports }: BrandReports, closes: readonly Close[]): Pro
   for (const { ctx } of reports) await writeCloses(ctx, closes);
 }
 
-async function brandReports(options: DraftOptions): Promise<BrandReports[]> {
+async function brandReports(options: Omit<DraftOptions, 'sums'>): Promise<BrandReports[]> {
   const { lake, reports, settings } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const listed = (await listLedgers(lake.store, reports)).filter(({ months }) => months.length > 0);
@@ -246,7 +257,7 @@ async function draftOf(
         close.days.push({ report: report.name, day, place, snapshot: committed.snapshot });
     }
   }
-  const sources = sourcesOf(entries, known.days);
+  const sources = await options.sums.sourcesOf(sourceDays(entries, known.days));
   close.sources = Object.fromEntries([...sources].filter(([of, source]) => known.sources[of] !== source));
   const source = MONEY_REPORTS.find(({ table }) => table === sources.get(month));
   const ofSource = (source && entries.get(source.table)) ?? new Map<string, DayEntry>();
@@ -273,30 +284,18 @@ async function draftOf(
   return { close, closes, settings, timeZone, openDays, anew };
 }
 
-/**
- * By month, the report whose commission counts: transactions if they have a version of each day of which orders have one, and
- * any record. An erased day lacks nothing: nobody is billed for an erasure.
- */
-function sourcesOf(
+/** What decides which report counts: days with a version, and days that were erased. */
+function sourceDays(
   entries: ReadonlyMap<string, ReadonlyMap<string, DayEntry>>,
   known: ReturnType<typeof closedDays>['days'],
-): Map<string, MoneyTable> {
-  const daysOf = ({ table }: { table: string }) => entries.get(table) ?? new Map<string, DayEntry>();
-  const [ofOrders, ofTransactions] = [daysOf(orders), daysOf(transactions)];
-  const isErased = (day: string) => {
-    const named = known.get(dayId({ report: transactions.name, day }));
-    const { erasedAt } = ofTransactions.get(day) ?? {};
-    return (named !== undefined && named.place === undefined) || erasedAt !== undefined;
-  };
-  const [months, lacking, filled] = [new Set<string>(), new Set<string>(), new Set<string>()];
-  for (const [day, { committed }] of [...ofOrders, ...ofTransactions])
-    if (committed) months.add(monthOf(day));
-  for (const [day, { committed }] of ofOrders)
-    if (committed && !ofTransactions.get(day)?.committed && !isErased(day)) lacking.add(monthOf(day));
-  for (const [day, { committed }] of ofTransactions)
-    if (committed && committed.rows > 0) filled.add(monthOf(day));
-  const sourceOf = (month: string) => (filled.has(month) && !lacking.has(month) ? 'transactions' : 'orders');
-  return new Map([...months].map((month) => [month, sourceOf(month)]));
+): SourceDay[] {
+  return MONEY_REPORTS.flatMap(({ name, table }) =>
+    [...(entries.get(table) ?? [])].map(([day, { committed, erasedAt }]) => {
+      const named = known.get(dayId({ report: name, day }));
+      const isErased = erasedAt !== undefined || (named !== undefined && named.place === undefined);
+      return { table, day, isPresent: committed !== undefined, isErased, rows: committed?.rows ?? 0 };
+    }),
+  );
 }
 
 /** Adds what a sum of the days would lack: roles of money without a field, and amounts that cannot be read. */

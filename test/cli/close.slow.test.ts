@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { closeSums, erasedSums, movedTotals, openHistories } from '../../cli/close-sums.ts';
+import { closeSums, erasedSums, monthSources, movedTotals, openHistories } from '../../cli/close-sums.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { readStatements } from '../../cli/statement.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
@@ -540,6 +540,7 @@ describe('close', () => {
   it('gives way to the close of another month that was made meanwhile', async () => {
     const own = await closing('2026-01');
     const sums = {
+      sourcesOf: monthSources,
       async totalsOf(draft: Parameters<CloseOptions['sums']['totalsOf']>[0]) {
         await close('2026-02');
         return own.sums.totalsOf(draft);
@@ -553,6 +554,7 @@ describe('close', () => {
   it('names the place of its draft if a day changes meanwhile', async () => {
     const own = await closing('2026-01');
     const sums = {
+      sourcesOf: monthSources,
       async totalsOf(draft: Parameters<CloseOptions['sums']['totalsOf']>[0]) {
         orders(JAN31, ['o1', '99']);
         await sync(JAN31, JAN31);

@@ -199,6 +199,7 @@ class Life {
     const [item] = from.splice(at, 1);
     if (!item) return;
     if (what < 0.4) return;
+    if (what < 0.45) from.push(item);
     const day = what < 0.6 ? this.pick(DAYS) : undefined;
     const to = day === undefined ? from : this.held.get(`${table} ${day}`);
     to?.push({
@@ -256,26 +257,24 @@ class Life {
   difference(month: string, settings: 0 | 1, first: string): { now: Sums; zero: Sums } {
     const last = this.shown.at(-1);
     const now = this.table(month);
-    const sources = this.sources();
     const wasNamed = (id: string) => this.shown.some(({ days }) => days.has(id)) || this.named.has(id);
     const zero: Sums = new Map();
-    for (const [id, items] of now) {
-      const [table, day = ''] = id.split(' ');
-      if (wasNamed(id) || day.slice(0, 7) >= first) continue;
-      const others = [...(last?.days ?? [])].filter(
-        ([other]) => other.split(' ')[0] === table && !this.wasErased(other),
+    const isOpening = (id: string) => !wasNamed(id) && id.slice(-10, -3) < first;
+    const ofOrders = (days: ReadonlyMap<string, Item[]>, counts: (id: string) => boolean) =>
+      Map.groupBy(
+        [...days].flatMap(([id, items]) => (counts(id) ? items : [])),
+        ({ order }) => order,
       );
-      const keys = new Set(others.flatMap(([, own]) => own.flatMap(({ key }) => key ?? [])));
-      const switched = [...(last?.days ?? [])].filter(
-        ([other]) => !this.wasErased(other) && sources.get(other.slice(-10, -3)) !== other.split(' ')[0],
-      );
-      const ofOrders = new Set(switched.flatMap(([, own]) => own.map(({ order }) => order)));
-      add(
-        zero,
-        items.filter(({ key, order }) => !(key !== null && keys.has(key)) && !ofOrders.has(order)),
-        settings,
-      );
-    }
+    const then = ofOrders(last?.days ?? new Map(), (id) => !this.wasErased(id));
+    const left = ofOrders(now, (id) => !isOpening(id));
+    const hasMoved = ({ order }: Item) => (then.get(order)?.length ?? 0) > (left.get(order)?.length ?? 0);
+    for (const [id, items] of now)
+      if (isOpening(id))
+        add(
+          zero,
+          items.filter((item) => !hasMoved(item)),
+          settings,
+        );
     const sums: Sums = new Map();
     for (const items of now.values()) add(sums, items, settings);
     return { now: sums, zero };

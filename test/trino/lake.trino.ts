@@ -244,7 +244,7 @@ function restateRecords(): void {
 }
 
 async function sync(report: string, event: JsonObject = {}): Promise<void> {
-  expect(z.parse(outcomeSchema, await aws.invoke(`${STACK}-${report}`, event))).toEqual({
+  expect(z.parse(outcomeSchema, await aws.invoke(`${STACK}-sync`, { reports: [report], ...event }))).toEqual({
     status: 'complete',
   });
 }

@@ -1,5 +1,6 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { monthSources } from '../../cli/close-sums.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { COLUMNS, DAYS, HOUR, type Life, NOW, ROLES, lifeOf, storedRows, timeOf } from './life.ts';
 import { createViews, insert } from './lake-views.ts';
@@ -193,6 +194,63 @@ describe('what was paid of an order with several lines', () => {
     expect(await rows('SELECT reversed_after_paid FROM payouts')).toEqual([
       { reversed_after_paid: `${reversed}.000000000` },
     ]);
+  });
+});
+
+describe('the report that counts in a month', () => {
+  const [dt = '', other = ''] = DAYS;
+
+  it('is transactions while a day is not read again after its erasure was undone, in payouts and in a close', async () => {
+    await viewsWith('transid');
+    const days = [
+      { table: 'orders', day: dt, isPresent: true, isErased: false, rows: 1 },
+      { table: 'orders', day: other, isPresent: true, isErased: false, rows: 1 },
+      { table: 'transactions', day: dt, isPresent: true, isErased: false, rows: 1 },
+      { table: 'transactions', day: other, isPresent: false, isErased: true, rows: 0 },
+    ];
+    expect([...(await monthSources(days))]).toEqual([['2024-01', 'transactions']]);
+    expect([...(await monthSources(days.slice(0, 3)))]).toEqual([['2024-01', 'orders']]);
+    for (const { table, day, isPresent } of days)
+      await insert(connection, isPresent ? 'coverage' : 'closes', [
+        {
+          ...{ brand: 'acme', report: `${table.slice(0, -1)}_list`, dt: day },
+          ...(isPresent ? { committed_state: 'closed', rows: 1 } : { month: '2024-01', counts: false }),
+        },
+      ]);
+    await insert(connection, 'transactions', [{ brand: 'acme', dt }]);
+    await insert(connection, 'orders', [{ brand: 'acme', dt }]);
+    expect(await rows('SELECT report, orders_days, transactions_days FROM payouts')).toEqual([
+      { report: 'transactions', orders_days: '2', transactions_days: '1' },
+    ]);
+    await connection.run('DELETE FROM closes');
+    expect(await rows('SELECT report FROM payouts')).toEqual([{ report: 'orders' }]);
+  });
+});
+
+describe('what was paid of a key whose field was renamed', () => {
+  const [dt = ''] = DAYS;
+  const paid = { brand: 'acme', dt, status: 'settled', commission: '5', currency: 'EUR' };
+  const change = { _place: 1, _cause: 'reading', _by: timeOf(NOW) };
+
+  it.each([
+    ['not known if records without a key were added', { _place: 1 }, null, '1'],
+    ['gone if records without a key were added by another change', { _place: 2 }, '5.000000000', '0'],
+  ])('is %s', async (_what, place, reversed, unknown) => {
+    await viewsWith('transid');
+    await insert(connection, 'orders', [{ ...paid, publisher: '{"id":"other"}' }]);
+    await insert(connection, 'orders_before', [
+      { ...paid, ...change, transid: 't', _key: 't', _what: 'removed' },
+    ]);
+    await insert(connection, 'orders_before', [
+      { ...paid, ...change, ...place, publisher: '{"id":"other"}', _what: 'added' },
+    ]);
+    const first_by = timeOf(NOW - HOUR);
+    await insert(connection, 'coverage', [
+      { brand: 'acme', report: 'order_list', dt, key: 'transid', first_by },
+    ]);
+    expect(
+      await rows('SELECT reversed_after_paid, unknown_amounts FROM payouts WHERE publisher_id IS NULL'),
+    ).toEqual([{ reversed_after_paid: reversed, unknown_amounts: unknown }]);
   });
 });
 

@@ -1,5 +1,17 @@
 /* Replays the readings of a life in plain JavaScript. It uses no places, no changes and no SQL. */
-import { DAY, DAYS, type Life, type LifeRecord, NOW, endOf, jsonOf, keyOf, textOf, timeOf } from './life.ts';
+import {
+  DAY,
+  DAYS,
+  type Life,
+  type LifeRecord,
+  NOW,
+  type Reading,
+  endOf,
+  jsonOf,
+  keyOf,
+  textOf,
+  timeOf,
+} from './life.ts';
 
 export interface Known {
   key: string | null;
@@ -166,9 +178,10 @@ export function reversed(life: Life): Reversed[] {
     // What is still where it was first paid has not changed, even if its amount is not known. Lines of one key are one group.
     const isStill = !changedSince(life, first.dt, key, first.to);
     const isSame = (record: Known & { dt?: string }) => isStill && record.dt === first.dt;
+    const isUnkeyed = current.length === 0 && mayHaveLostKey(life, key);
     const parts = [
       ...(isStill ? [] : first.records.filter((record) => record.key === key)).map((record) => ({
-        record,
+        record: isUnkeyed ? { ...record, counted: undefined } : record,
         sign: 1n,
       })),
       ...current.filter((record) => !isSame(record)).map((record) => ({ record, sign: -1n })),
@@ -212,6 +225,21 @@ function changedSince(life: Life, dt: string, key: string | null, to: number): b
       .join(),
   );
   return texts.some((text) => text !== texts[0]);
+}
+
+/** Whether a reading that no longer had the key had other records without a key than the reading before. */
+function mayHaveLostKey(life: Life, key: string | null): boolean {
+  const textsOf = (reading: Reading | undefined, of: string | null) =>
+    (reading?.records ?? []).filter((record) => keyOf(life.key, record) === of).map(textOf);
+  return [...life.readings.values()].some((readings) => {
+    const last = readings.findLastIndex((reading) => textsOf(reading, key).length > 0);
+    const [before, after] = [readings[last], readings[last + 1]].map((reading) => textsOf(reading, null));
+    const left = [...(before ?? [])];
+    return (
+      last >= 0 &&
+      (after ?? []).some((text) => !left.includes(text) || left.splice(left.indexOf(text), 1).length === 0)
+    );
+  });
 }
 
 /** Records without a key that were paid: each time when a reading has fewer copies, nobody knows whether they are gone. */

@@ -1,5 +1,6 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
 import { historiesSql } from './history.ts';
+import { MONEY_DAYS } from './money-days.ts';
 import { changedSql } from './reversed.ts';
 import { AGES } from './states.ts';
 import { NOW_SQL, UNKNOWN_AMOUNTS, allSql, listSql, sumSql } from './view-sql.ts';
@@ -22,25 +23,12 @@ const SUMS = [...Object.keys(PARTS), 'reversed_after_paid'];
 const RECORD = 'brand, dt, report, publisher_id, currency';
 const ofAges = (sqlOf: (age: number) => string, separator = ',\n    ') => ALL_AGES.map(sqlOf).join(separator);
 
-/**
- * Which report has the commission of a month, so that no money counts twice: transactions, which alone have the states locked
- * and paid, if they cover each day that orders cover.
- */
-const SOURCES_SQL = `SELECT brand, substr(dt, 1, 7) AS month,
-    CASE WHEN max(missing) = 0 AND sum(lines) > 0 THEN 'transactions' ELSE 'orders' END AS source,
-    CAST(sum(has_orders) AS bigint) AS orders_days, CAST(sum(has_transactions) AS bigint) AS transactions_days
-  FROM (
-    SELECT brand, dt, sum(lines) AS lines, max(has_orders) AS has_orders, max(has_transactions) AS has_transactions,
-      max(has_orders) - least(max(has_orders), max(is_covered)) AS missing
-    FROM (
-      SELECT brand, dt, CASE WHEN report = 'transaction_list' THEN "rows" ELSE 0 END AS lines,
-        CASE WHEN report = 'order_list' THEN 1 ELSE 0 END AS has_orders, CASE WHEN report = 'transaction_list' AND committed_state IS NOT NULL THEN 1 ELSE 0 END AS has_transactions,
-        CASE WHEN report = 'transaction_list' THEN 1 ELSE 0 END AS is_covered
-      FROM coverage WHERE report IN ('order_list', 'transaction_list') AND (committed_state IS NOT NULL OR (state = 'erased' AND report = 'transaction_list'))
-    ) AS versions
-    GROUP BY brand, dt
-  ) AS days
-  GROUP BY brand, substr(dt, 1, 7)`;
+/** Which report counts in a month, and how many days of it each report has. */
+const daysOf = (report: string) =>
+  `CAST(sum(CASE WHEN report = '${report}' THEN is_present ELSE 0 END) AS bigint) AS ${report}_days`;
+const SOURCES_SQL = `SELECT brand, substr(dt, 1, 7) AS month, max(source) AS source, ${daysOf('orders')}, ${daysOf('transactions')}
+    FROM (${MONEY_DAYS}) AS money_days
+    GROUP BY brand, substr(dt, 1, 7)`;
 
 /**
  * Adds up by day first: a day that was first closed when it was older than an age has no earlier value for that age, and
@@ -97,7 +85,7 @@ export const payouts: ReportView = {
       'The days of the month with a version of transactions, which cover the month if they have each day of orders',
     ],
   ],
-  tables: ['order_history', 'transaction_history', 'coverage'],
+  tables: ['order_history', 'transaction_history', 'coverage', 'closes'],
   sql: `SELECT brand, month, publisher_id, publisher_name, currency, CAST(report AS varchar) AS report, ${SUMS.join(', ')},
   ${AGES.map((age) => `${shareSql(`moved_${age}`, `at_${age}`)} AS changed_after_${age}`).join(',\n  ')},
   ${moveSql('least')} AS may_move_low,

@@ -1,12 +1,12 @@
 import type { ReportView } from '../definition.ts';
 import { NOW_PLACE } from './history.ts';
-import { UNKNOWN_AMOUNTS } from './view-sql.ts';
+import { MONEY_DAYS } from './money-days.ts';
+import { JOIN_DAYS, UNKNOWN_AMOUNTS } from './view-sql.ts';
 
 /** The place of a day as it is now: no day has as many changes, and current rows of a history have the next place. */
 export const AS_OF_NOW = NOW_PLACE - 1;
 
 const HISTORIES = { orders: 'order_history', transactions: 'transaction_history' };
-const REPORTS = { orders: 'order_list', transactions: 'transaction_list' };
 const DECIMAL = 'decimal(38,9)';
 const VALUES = [
   ...['order_id', 'product', 'kind', 'publisher_id', 'publisher_name', 'currency'],
@@ -24,112 +24,55 @@ function historySql(where: string): string {
   return `(${parts.join(' UNION ALL ')})`;
 }
 
-const OF_DAY = 'd.brand = h.brand AND d.report = h.report AND d.dt = h.dt';
 const IS_BETWEEN = 'd.then_place IS NOT NULL AND d.now_place IS NOT NULL';
+const FIRST_PLACE = 'coalesce(d.then_place, d.now_place)';
 
 /**
- * SQL of the first days (`first_dt`) of the history that is read: engines leave out the files of earlier days, which they do
- * not for the days of a join. Missing: all days.
+ * The number of copies that a row is at a place. A record with a key is the row of the first later change of its group, or a
+ * current row. Rows without a key are the current rows and the rows that were removed later, without the rows that were added
+ * later; between two places, the rows that were added are copies at the second.
  */
-interface Since {
-  /** Of days that have both places. */
-  days?: string;
-  /** Of records that changed. */
-  changed: string;
-  /** Of days that have one place. */
-  whole?: string;
-}
-
-const IN_SESSION: Since = {
-  changed: 'SELECT min(dt) AS first_dt FROM changed',
-  whole: `SELECT min(dt) AS first_dt FROM days AS d WHERE NOT (${IS_BETWEEN})`,
-};
-
-function sinceSql(first: string | undefined): string {
-  return first === undefined ? '' : `JOIN (${first}) AS since ON h.dt >= first_dt`;
+function copiesSql(place: 'then_place' | 'now_place', keyless: string): string {
+  return `CASE WHEN d.${place} IS NULL THEN 0 WHEN h.key IS NULL THEN CASE WHEN ${IS_BETWEEN} THEN CASE h.what ${keyless} END WHEN h.what = 'added' THEN -1 ELSE 1 END
+      WHEN h.what <> 'added' AND h.place = coalesce(c.${place}, ${NOW_PLACE}) THEN 1 ELSE 0 END`;
 }
 
 /**
  * The difference of two tables as they were, as common table expressions: `differences` has the records of both, each with
- * the number of its copies then and now. Of days that have both, it has the records that changed in between, and no other
- * is read from the history.
- *
- * A record with a key at a place is a row of the first later change of its group, or a current row. Rows without a key at a
- * place are the current rows and the rows that were removed later, without the rows that were added later.
+ * the number of its copies then and now. Of days that have both, it has the records that changed in between. Engines that
+ * put a common table expression wherever it is named plan long, so none of them reads the history more than once.
  * @param days SQL of the days, with these columns:
  * - `brand`, `report` (orders or transactions), `dt`;
  * - `source`: the report that counts now in its month; `is_switched`: another report counted then;
- * - `is_opening`: a record counts only if it counted on another day then; `is_anew`: its records then are not known;
+ * - `is_opening`: a record counts only if it moved here: fewer records of its order than then count on other days;
+ * - `is_anew`: its records then are not known;
  * - `then_place` and `now_place`; NULL: the day has no records then, or now
- * @param since missing: for an engine that computes each common table expression once
  */
-export function differencesSql(days: string, since: Since = IN_SESSION): string {
-  const changed = historySql("what <> 'now' AND key IS NOT NULL");
-  const current = historySql('key IS NOT NULL');
-  const wholePlace = 'coalesce(d.then_place, d.now_place)';
-  return `days AS (${days}),
+export function differencesSql(days: string): string {
+  const lost = 'CASE WHEN is_opening THEN 0 ELSE copies_then - copies_now END';
+  return `days AS (SELECT *, max(CASE WHEN is_opening THEN 1 ELSE 0 END) OVER (PARTITION BY brand) AS has_opening FROM (${days}) AS own),
 changed AS (
-  SELECT brand, report, dt, key, source, is_switched, is_anew, first_place, coalesce(later_place, ${NOW_PLACE}) AS later_place
-  FROM (
-    SELECT h.brand, h.report, h.dt, h.key, d.source, d.is_switched, d.is_anew, d.now_place, min(h.place) AS first_place,
-      min(CASE WHEN h.place > d.now_place THEN h.place END) AS later_place
-    FROM ${changed} h ${sinceSql(since.days)} JOIN days d ON ${OF_DAY}
-    WHERE ${IS_BETWEEN} AND h.place > d.then_place
-    GROUP BY h.brand, h.report, h.dt, h.key, d.source, d.is_switched, d.is_anew, d.now_place
-  ) AS places
-  WHERE first_place <= now_place
+  SELECT h.brand, h.report, h.dt, h.key, min(CASE WHEN h.place > d.then_place THEN h.place END) AS then_place,
+    min(CASE WHEN h.place > d.now_place THEN h.place END) AS now_place
+  FROM ${historySql("what <> 'now' AND key IS NOT NULL")} h ${JOIN_DAYS}
+  WHERE h.place > ${FIRST_PLACE}
+  GROUP BY h.brand, h.report, h.dt, h.key
 ),
-whole AS (
-  SELECT brand, report, dt, source, is_switched, is_opening, is_anew, key, ${VALUE_LIST},
-    CASE WHEN then_place IS NULL THEN 0 ELSE copies END AS copies_then,
-    CASE WHEN now_place IS NULL THEN 0 ELSE copies END AS copies_now
-  FROM (
-    SELECT *, CASE WHEN key IS NULL THEN CASE what WHEN 'added' THEN -1 ELSE 1 END
-      WHEN place = first_place AND what <> 'added' THEN 1 ELSE 0 END AS copies
-    FROM (
-      SELECT d.*, h.key, h.place, h.what, ${H_VALUES},
-        min(h.place) OVER (PARTITION BY h.brand, h.report, h.dt, h.key) AS first_place
-      FROM ${historySql('true')} h ${sinceSql(since.whole)} JOIN days d ON ${OF_DAY}
-      WHERE NOT (${IS_BETWEEN}) AND h.place > ${wholePlace}
-    ) AS later
-  ) AS counted_copies
-  WHERE copies <> 0
-),
-opened AS (SELECT DISTINCT brand, report, key FROM whole WHERE is_opening AND key IS NOT NULL),
-known_before AS (
-  SELECT DISTINCT brand, report, key
-  FROM (
-    SELECT h.brand, h.report, h.dt, h.key, min(h.place) AS first_place,
-      min(CASE WHEN h.what = 'added' THEN h.place END) AS added_place
-    FROM ${current} h
-    JOIN opened o ON o.brand = h.brand AND o.report = h.report AND o.key = h.key
-    JOIN days d ON ${OF_DAY}
-    WHERE h.place > d.then_place
-    GROUP BY h.brand, h.report, h.dt, h.key
-  ) AS groups_then
-  WHERE added_place IS NULL OR added_place > first_place
-),
-orders_then AS (SELECT brand, order_id FROM whole WHERE order_id IS NOT NULL GROUP BY brand, order_id HAVING sum(copies_then) > 0),
 differences AS (
-  SELECT c.brand, c.report, c.dt, c.source, c.is_switched, c.is_anew, c.key, ${H_VALUES},
-    CASE WHEN h.place = c.first_place THEN 1 ELSE 0 END AS copies_then,
-    CASE WHEN h.place = c.later_place THEN 1 ELSE 0 END AS copies_now,
-    0 AS copies_opening
-  FROM ${current} h ${sinceSql(since.changed)} JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
-  WHERE h.what <> 'added' AND (h.place = c.first_place OR h.place = c.later_place)
-  UNION ALL
-  SELECT d.brand, d.report, d.dt, d.source, d.is_switched, d.is_anew, h.key, ${H_VALUES},
-    CASE h.what WHEN 'removed' THEN 1 ELSE 0 END, CASE h.what WHEN 'added' THEN 1 ELSE 0 END, 0
-  FROM ${historySql("what <> 'now' AND key IS NULL")} h ${sinceSql(since.days)} JOIN days d ON ${OF_DAY}
-  WHERE ${IS_BETWEEN} AND h.place > d.then_place AND h.place <= d.now_place
-  UNION ALL
-  SELECT w.brand, w.report, w.dt, w.source, w.is_switched, w.is_anew, w.key, ${VALUES.map((name) => `w.${name}`).join(', ')},
-    w.copies_then,
-    CASE WHEN w.is_opening AND b.key IS NULL AND o.order_id IS NULL THEN 0 ELSE w.copies_now END,
-    CASE WHEN w.is_opening AND b.key IS NULL AND o.order_id IS NULL THEN w.copies_now ELSE 0 END
-  FROM whole w
-  LEFT JOIN known_before b ON b.brand = w.brand AND b.report = w.report AND b.key = w.key
-  LEFT JOIN orders_then o ON o.brand = w.brand AND o.order_id = w.order_id
+  SELECT brand, report, dt, source, is_switched, is_anew, key, ${VALUE_LIST}, copies_then,
+    CASE WHEN counts THEN copies_now ELSE 0 END AS copies_now, CASE WHEN counts THEN 0 ELSE copies_now END AS copies_opening
+  FROM (
+    SELECT *, NOT is_opening OR (coalesce(order_id, key) IS NOT NULL AND sum(${lost}) OVER (PARTITION BY brand, CASE has_opening WHEN 1 THEN coalesce(order_id, key) END) > 0) AS counts
+    FROM (
+      SELECT d.brand, d.report, d.dt, d.source, d.is_switched, d.is_opening, d.has_opening, d.is_anew, h.key, ${H_VALUES},
+        ${copiesSql('then_place', "WHEN 'removed' THEN 1 ELSE 0")} AS copies_then,
+        ${copiesSql('now_place', "WHEN 'added' THEN 1 ELSE 0")} AS copies_now
+      FROM ${historySql('true')} h ${JOIN_DAYS}
+      LEFT JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
+      WHERE h.place > ${FIRST_PLACE} AND (NOT (${IS_BETWEEN}) OR c.key IS NOT NULL OR (h.key IS NULL AND h.place <= d.now_place))
+    ) AS counted_copies
+    WHERE copies_then <> copies_now
+  ) AS judged
 )`;
 }
 
@@ -152,59 +95,23 @@ export const SAME_RECORD = `brand, source, CASE WHEN is_switched THEN substr(dt,
     CASE WHEN is_switched THEN order_id ELSE key END, CASE WHEN key IS NULL AND NOT is_switched THEN order_id END,
     CASE WHEN key IS NULL AND NOT is_switched THEN product END, publisher_id, currency`;
 
-const IS_MONEY = `report IN ('${REPORTS.orders}', '${REPORTS.transactions}')`;
-const FACT = `CAST(brand AS varchar) AS brand, CASE report WHEN '${REPORTS.orders}' THEN 'orders' ELSE 'transactions' END AS report, CAST(dt AS varchar) AS dt`;
-const OF_MONTH = 'OVER (PARTITION BY brand, substr(dt, 1, 7))';
-
 /** The first and the latest closed month of each brand. */
 const LATEST = `SELECT CAST(brand AS varchar) AS brand, CAST(max(month) AS varchar) AS close, CAST(min(month) AS varchar) AS first_close
     FROM closes GROUP BY brand`;
 
-/**
- * The days of the latest close of each brand, and their records now. Transactions count in a month if they have a version of
- * each day of which orders have one, and any record (`sourcesOf`). An erased day lacks nothing.
- */
-const DAYS = `SELECT brand, report, dt, source, is_opening, is_anew,
-    coalesce(max(CASE WHEN counts = 1 THEN report END) ${OF_MONTH} <> source, false) AS is_switched,
-    CASE WHEN NOT is_anew THEN place END AS then_place,
-    CASE WHEN report = source AND is_present = 1 AND is_erased = 0 THEN ${AS_OF_NOW} END AS now_place
+/** The days of the latest close of each brand, and their records now; without days that have not changed since. */
+const DAYS = `SELECT brand, report, dt, source, is_switched, is_opening, is_anew, then_place, now_place
   FROM (
-    SELECT c.brand, c.report, c.dt, c.counts, c.is_present, c.is_erased,
-      CASE WHEN max(c.is_uncovered) OVER of_month = 0 AND max(c.transactions) OVER of_month > 0 THEN 'transactions' ELSE 'orders' END AS source,
-      CASE WHEN c.counts = 1 THEN c.place END AS place,
-      c.counts = 1 AND coalesce(c.anew_place > c.place, false) AS is_anew,
-      c.is_named = 0 AND substr(c.dt, 1, 7) < l.first_close AS is_opening
-    FROM (
-      SELECT *, CASE WHEN report = 'transactions' THEN rows ELSE 0 END AS transactions,
-        CASE WHEN report = 'orders' AND is_present = 1
-          AND max(CASE WHEN report = 'transactions' AND (is_present = 1 OR is_erased = 1 OR is_gone = 1) THEN 1 ELSE 0 END) OVER (PARTITION BY brand, dt) = 0
-          THEN 1 ELSE 0 END AS is_uncovered
-      FROM (
-        SELECT brand, report, dt, max(place) AS place, max(is_named) AS is_named, max(counts) AS counts, max(is_erased) AS is_erased,
-          max(is_present) AS is_present, max(is_gone) AS is_gone, max(rows) AS rows, max(anew_place) AS anew_place
-        FROM (
-          SELECT ${FACT}, place, 1 AS is_named, CASE WHEN counts THEN 1 ELSE 0 END AS counts,
-            CASE WHEN place IS NULL THEN 1 ELSE 0 END AS is_erased, 0 AS is_present, 0 AS is_gone, CAST(0 AS bigint) AS rows, CAST(NULL AS bigint) AS anew_place
-          FROM (
-            SELECT *, row_number() OVER (PARTITION BY brand, report, dt ORDER BY month DESC) AS nth FROM closes WHERE ${IS_MONEY}
-          ) AS newest WHERE nth = 1
-          UNION ALL
-          SELECT ${FACT}, NULL, 0, 0, 0, CASE WHEN committed_state IS NOT NULL THEN 1 ELSE 0 END,
-            CASE WHEN state = 'erased' THEN 1 ELSE 0 END, coalesce(rows, 0), anew_place
-          FROM coverage WHERE ${IS_MONEY} AND (committed_state IS NOT NULL OR state = 'erased')
-        ) AS facts
-        GROUP BY brand, report, dt
-      ) AS days_of_reports
-    ) AS c
+    SELECT c.brand, c.report, c.dt, c.source, c.last_place,
+      coalesce(max(CASE WHEN c.counts = 1 THEN c.report END) OVER (PARTITION BY c.brand, substr(c.dt, 1, 7)) <> c.source, false) AS is_switched,
+      c.is_named = 0 AND substr(c.dt, 1, 7) < l.first_close AS is_opening,
+      c.counts = 1 AND coalesce(c.anew_place > c.close_place, false) AS is_anew,
+      CASE WHEN c.counts = 1 AND NOT coalesce(c.anew_place > c.close_place, false) THEN c.close_place END AS then_place,
+      CASE WHEN c.report = c.source AND c.is_present = 1 AND c.was_erased = 0 THEN ${AS_OF_NOW} END AS now_place
+    FROM (${MONEY_DAYS}) AS c
     JOIN (${LATEST}) AS l ON l.brand = c.brand AND substr(c.dt, 1, 7) <= l.close
-    WINDOW of_month AS (PARTITION BY c.brand, substr(c.dt, 1, 7))
-  ) AS judged`;
-
-/** The first day that changed since it was named by a close. */
-const REACHED = `SELECT min(named.dt) AS first_dt
-      FROM (SELECT brand, report, dt, max(place) AS place FROM closes GROUP BY brand, report, dt) AS named
-      JOIN coverage AS v ON v.brand = named.brand AND v.report = named.report AND v.dt = named.dt
-      WHERE v.place > named.place`;
+  ) AS judged
+  WHERE then_place IS NULL OR now_place IS NULL OR coalesce(last_place, ${AS_OF_NOW}) > then_place`;
 
 /**
  * The difference between the latest close of a brand and now. A day that no close names counts as it is now. In a month before
@@ -237,7 +144,7 @@ export const sinceClose: ReportView = {
     UNKNOWN_AMOUNTS,
   ],
   tables: ['order_history', 'transaction_history', 'coverage', 'closes'],
-  sql: `WITH ${differencesSql(DAYS, { days: REACHED, changed: REACHED })},
+  sql: `WITH ${differencesSql(DAYS)},
 records AS (
   SELECT brand, source, max(dt) AS dt, publisher_id, currency, max(publisher_name) AS publisher_name,
     ${sumOfCopiesSql('copies_then')} AS counted_then, ${sumOfCopiesSql('copies_now')} AS counted_now,

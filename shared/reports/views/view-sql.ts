@@ -5,6 +5,9 @@ export const RECORD_SQL = `array_join(zip_with(names, cells, (n, v) -> '"' || n 
 /** The names of the columns whose texts differ. */
 export const CHANGED_NAMES_SQL = `array_join(zip_with(names, zip_with(cells, next_cells, (b, a) -> a IS DISTINCT FROM b), (n, d) -> CASE WHEN d THEN n END), ', ')`;
 
+/** Joins days to the rows of a history, `h`. */
+export const JOIN_DAYS = 'JOIN days d ON d.brand = h.brand AND d.report = h.report AND d.dt = h.dt';
+
 const TEXT_IN_DUCKDB = (value: string) => `CAST(to_json(${value}) AS varchar)`;
 const IN_DUCKDB: readonly (readonly [trino: string | RegExp, duckDb: string])[] = [
   [
@@ -22,6 +25,8 @@ const IN_DUCKDB: readonly (readonly [trino: string | RegExp, duckDb: string])[] 
     "CASE WHEN json_type(TRY_CAST($1 AS json), $2) NOT IN ('ARRAY', 'OBJECT') THEN json_extract_string(TRY_CAST($1 AS json), $2) END",
   ],
   [/\b(min|max)_by\(/g, 'arg_$1_null('],
+  // For the days of a join, DuckDB leaves out no file.
+  [JOIN_DAYS, `JOIN (SELECT min(dt) AS first_dt FROM days) AS since ON h.dt >= first_dt ${JOIN_DAYS}`],
   // DuckDB would compute all values of all rows before a condition of the query limits them.
   ['WITH record_values AS (', 'WITH record_values AS NOT MATERIALIZED ('],
 ];
@@ -92,6 +97,7 @@ export function unknownAmountsSql(...sums: readonly Summed[]): string {
 }
 
 function unknownSql({ amount, of, known }: Summed): string {
+  if (of === undefined && known === undefined) return `(count(*) - count(${amount}))`;
   const isUnknown = `${amount} IS NULL${known === undefined ? '' : ` OR NOT (${known})`}`;
   return `count(${whenSql('1', of === undefined ? isUnknown : `(${of}) AND (${isUnknown})`)})`;
 }
