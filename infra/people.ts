@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { Construct } from 'constructs';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
-import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import type { Deployment } from './deployment.ts';
 import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { Catalog } from './catalog.ts';
 import type { FailureQueue } from './failure-queue.ts';
@@ -16,7 +16,7 @@ function newWorkGroup(
   scope: Construct,
   name: string,
   description: string,
-  { queryScanLimitGb, lakeKeyArn }: DeploymentSettings,
+  { queryScanLimitGb, encryptionKey }: Deployment,
   results: string,
 ): CfnWorkGroup {
   return new CfnWorkGroup(scope, 'WorkGroup', {
@@ -33,9 +33,9 @@ function newWorkGroup(
         outputLocation: results,
         expectedBucketOwner: Stack.of(scope).account,
         encryptionConfiguration:
-          lakeKeyArn === undefined
+          encryptionKey === undefined
             ? { encryptionOption: 'SSE_S3' }
-            : { encryptionOption: 'SSE_KMS', kmsKey: lakeKeyArn },
+            : { encryptionOption: 'SSE_KMS', kmsKey: encryptionKey.keyArn },
       },
     },
   });
@@ -59,7 +59,7 @@ function grantWorkGroup(grantee: Grantee, name: string): void {
 
 interface AnalystsProps {
   reports: readonly ReportDefinition[];
-  deployment: DeploymentSettings;
+  deployment: Deployment;
   lake: Lake;
   catalog: Catalog;
 }
@@ -151,7 +151,7 @@ export class BrandAccess extends Construct {
 /* Operators read no data of the lake and no secret, and change neither code nor configuration. */
 
 interface OperatorsProps {
-  deployment: DeploymentSettings;
+  deployment: Deployment;
   functions: readonly PipelineFunction[];
   backfill: BackfillStateMachine;
   queue: FailureQueue;

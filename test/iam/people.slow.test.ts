@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template as CdkTemplate } from 'aws-cdk-lib/assertions';
 import fc from 'fast-check';
+import { deploymentOf } from '../../infra/deployment.ts';
 import { BrandAccess } from '../../infra/people.ts';
 import { Catalog } from '../../infra/catalog.ts';
 import { Lake } from '../../infra/lake.ts';
@@ -285,7 +286,7 @@ describe('the policy of a brand', () => {
 /** A stack of only the lake, the catalog and these brands. */
 function policiesOfBrands(brands: readonly string[]): (brand: string) => Allows {
   const settings = parseSettings({ brands: Object.fromEntries(brands.map((name) => [name, ACME])) }, reports);
-  const { deployment } = settings;
+  const deployment = deploymentOf(settings.deployment);
   const stack = new Stack(new App(), 'BrandReports');
   const lake = new Lake(stack, 'Lake', { reports, deployment });
   const catalog = new Catalog(stack, 'Catalog', { reports, settings });

@@ -5,6 +5,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import * as z from 'zod/mini';
 import { AlarmTopic, Alarms } from '../../infra/alarms.ts';
+import { deploymentOf } from '../../infra/deployment.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 
@@ -95,7 +96,7 @@ describe('the alarms', () => {
 
 function synthesised(deployment: object = {}): Template {
   const stack = new Stack(new App(), 'Reports', { env: ACCOUNT });
-  const settings = parseSettings({ brands: BRANDS, deployment }, reports).deployment;
+  const settings = deploymentOf(parseSettings({ brands: BRANDS, deployment }, reports).deployment);
   new Alarms(stack, 'Alarms', {
     deployment: settings,
     queue: new Queue(stack, 'Failed'),

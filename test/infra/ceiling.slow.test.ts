@@ -3,18 +3,12 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import { reports } from '../../shared/reports/index.ts';
 import { resolve } from '../iam/template.ts';
-import { ACME, stackOf } from './stack.ts';
+import { ACME, keysIn, stackOf } from './stack.ts';
 
 const BRANDS = 300;
 
 /** The longest allowed name. */
 const NAME = 'BrandReports-of-the-agency-in-production'.slice(0, 38);
-
-/** Keys of the customer, which every role must be allowed to use. */
-const DEPLOYMENT = {
-  lakeKeyArn: 'arn:aws:kms:ap-southeast-2:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
-  secretsKeyArn: 'arn:aws:kms:ap-southeast-2:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
-};
 
 /** The largest stack that the docs promise. */
 function stackWith(count: number): Template {
@@ -23,8 +17,8 @@ function stackWith(count: number): Template {
   const brands = names.map((name) => [name, { ...ACME, reports: all }]);
   // Each brand with access of its own adds two resources.
   const brandAccess = Object.fromEntries(names.slice(0, 1).map((name) => [name, [`${name}-team`]]));
-  const deployment = { ...DEPLOYMENT, brandAccess };
-  return Template.fromStack(stackOf({ brands: Object.fromEntries(brands), deployment }, { name: NAME }));
+  const settings = { brands: Object.fromEntries(brands), deployment: { brandAccess } };
+  return Template.fromStack(stackOf(settings, { name: NAME, props: keysIn }));
 }
 
 const policySchema = z.object({
