@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { App, NestedStack, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
@@ -10,6 +11,7 @@ import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import * as z from 'zod/mini';
 import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
+import { resolve } from '../iam/template.ts';
 import { ACME, databaseIn, keysIn, stackOf } from './stack.ts';
 
 const brands = { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } };
@@ -187,6 +189,53 @@ describe('a bucket of others', () => {
     expect(denied).toContain('"s3:if-none-match":"true"');
     expect(warningsOf((own) => new Bucket(own, 'Given', { versioned: true })).ids).toEqual([]);
   });
+});
+
+describe('docs/how-to/use-your-bucket.md', () => {
+  const page = readFileSync(new URL('../../docs/how-to/use-your-bucket.md', import.meta.url), 'utf8');
+  const [rules = '', policy = ''] = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, json = '']) => json);
+  const template = Template.fromStack(stackOf({ brands }));
+  const propertyOf = (type: string, property: string) => {
+    const [found] = Object.values(template.findResources(type));
+    const json = JSON.stringify(resolve(found?.Properties[property], {}));
+    return z.parse(z.json(), JSON.parse(json.replaceAll(/<LakeBucket\w+\.Arn>/g, 'arn:aws:s3:::BUCKET')));
+  };
+
+  it('has every lifecycle rule of a new bucket', () => {
+    const { Rules } = z.parse(rulesSchema, propertyOf('AWS::S3::Bucket', 'LifecycleConfiguration'));
+    const expected = Rules.map(
+      ({ Id, Prefix = '', ExpirationInDays, ExpiredObjectDeleteMarker, ...rule }) => ({
+        ...{ ID: Id, Filter: { Prefix }, ...rule },
+        ...(ExpirationInDays !== undefined && { Expiration: { Days: ExpirationInDays } }),
+        ...(ExpiredObjectDeleteMarker && { Expiration: { ExpiredObjectDeleteMarker } }),
+      }),
+    );
+    expect(JSON.parse(rules).Rules).toEqual(expect.arrayContaining(expected));
+  });
+
+  it('has the statements of a new bucket', () => {
+    const { Statement } = z.parse(statementsSchema, propertyOf('AWS::S3::BucketPolicy', 'PolicyDocument'));
+    const ours = Statement.filter(({ Condition }) => !JSON.stringify(Condition).includes('TlsVersion'));
+    const sorted = (statements: z.infer<typeof statementsSchema>['Statement']) =>
+      statements.map(({ Principal: _, Resource, ...rest }) => ({ ...rest, Resource: [...Resource].sort() }));
+    expect(sorted(z.parse(statementsSchema, JSON.parse(policy)).Statement)).toEqual(sorted(ours));
+  });
+});
+
+const rulesSchema = z.object({
+  Rules: z.array(
+    z.looseObject({
+      Id: z.string(),
+      Prefix: z.optional(z.string()),
+      ExpirationInDays: z.optional(z.number()),
+      ExpiredObjectDeleteMarker: z.optional(z.boolean()),
+    }),
+  ),
+});
+const statementsSchema = z.object({
+  Statement: z.array(
+    z.looseObject({ Condition: z.unknown(), Principal: z.unknown(), Resource: z.array(z.string()) }),
+  ),
 });
 
 it('has its logs, memory and instances by props, with defaults', () => {

@@ -107,7 +107,7 @@ function wildcard(resource: string, path: string): RegExp {
 function findings(
   name: string,
   settings: object,
-  props: (stack: Stack) => Partial<BrandReportsProps> = () => ({}),
+  props: (stack: Stack) => Partial<BrandReportsProps>,
 ): string[] {
   const outdir = join(folder, name);
   const app = new App({ outdir, context: { 'aws:cdk:bundling-stacks': [] } });
@@ -133,8 +133,8 @@ function findings(
 }
 
 describe('the AWS Solutions rules', () => {
-  it.each<[string, object, ((stack: Stack) => Partial<BrandReportsProps>)?]>([
-    ['the sample settings', {}],
+  it.each<[string, object, (stack: Stack) => Partial<BrandReportsProps>]>([
+    ['the sample settings', {}, () => ({})],
     [
       'a lake that is deleted with the stack',
       { deployment: { alarmEmail: 'a@b.example' } },

@@ -175,11 +175,6 @@ describe('settings', () => {
       'startDate is "2026-02-30"; allowed: a day of the calendar',
     ],
     [
-      'the alias of a key',
-      { ...withBrand({}), deployment: { lakeKeyArn: 'alias/lake' } },
-      'lakeKeyArn is "alias/lake"; allowed: the ARN of a key of KMS',
-    ],
-    [
       'access to a misspelled brand',
       { ...withBrand({}), deployment: { brandAccess: { acmee: ['Team'] } } },
       'deployment.brandAccess.acmee is unknown; allowed: acme; did you mean acme?',
