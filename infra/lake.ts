@@ -2,7 +2,7 @@
  * The lake's bucket and the access to it. Every principal gets only the prefixes that it needs (shared/lake/paths.ts).
  * I3: no rule expires snapshots by age, so that no running query loses its files.
  */
-import { Annotations, Duration, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
+import { Annotations, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
@@ -74,7 +74,8 @@ export class Lake extends Construct {
     super(scope, id);
     this.reports = reports;
     this.keys = new Set([bucket?.encryptionKey, deployment.encryptionKey]);
-    this.keepLake = deployment.keepLake;
+    // An existing bucket is always kept.
+    this.keepLake = bucket !== undefined || deployment.keepLake;
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
     if (bucket) {
       this.refuseShared(bucket.bucketName);
@@ -222,45 +223,36 @@ function compareAndSwap(bucket: IBucket): PolicyStatement {
   });
 }
 
-/**
- * Adds to a bucket of the same app what it lacks. A bucket that was only imported cannot be changed or seen: then there
- * is a warning for each thing that it must have.
- */
+/** Adds to a bucket of the same app what it lacks. For an imported bucket, each thing that it must have is a warning. */
 function completeBucket(scope: Construct, bucket: IBucket, { rawRetentionDays }: Deployment): void {
-  const warn = (id: string, lack: string) =>
-    Annotations.of(scope).addWarningV2(
-      `brand-reports:${id}`,
-      `${bucket.node.path} is not a bucket of this construct: make sure that ${lack} (docs/how-to/use-your-bucket.md), then acknowledge this warning: Annotations.of(stack).acknowledgeWarning('brand-reports:${id}').`,
-    );
-  const resource = bucket.node.defaultChild;
-  const versions = resource instanceof CfnBucket ? resource.versioningConfiguration : undefined;
-  if (!isVersioned(versions))
-    warn('bucketVersions', 'it keeps versions; without them, a deleted document is lost');
-  if (bucket instanceof Bucket) for (const rule of lifecycle(rawRetentionDays)) bucket.addLifecycleRule(rule);
-  else
-    warn(
+  const versions =
+    bucket.node.defaultChild instanceof CfnBucket && bucket.node.defaultChild.versioningConfiguration;
+  const isOwn = bucket instanceof Bucket;
+  if (isOwn) for (const rule of lifecycle(rawRetentionDays)) bucket.addLifecycleRule(rule);
+  const refuses = (statement: PolicyStatement) => bucket.addToResourcePolicy(statement).statementAdded;
+  const needs: [id: string, has: boolean, need: string][] = [
+    ['bucketVersions', Boolean(versions), 'keep versions, or a deleted document is lost'],
+    [
       'bucketExpiry',
-      `its lifecycle rules delete ${RAW_PREFIX} after ${rawRetentionDays} days, and old versions; without them, it grows forever`,
-    );
-  if (!bucket.addToResourcePolicy(requireTls(bucket)).statementAdded)
-    warn('bucketTls', 'its policy refuses requests without TLS');
-  if (!bucket.addToResourcePolicy(compareAndSwap(bucket)).statementAdded)
-    warn(
+      isOwn,
+      `delete ${RAW_PREFIX} after ${rawRetentionDays} days, and old versions, or it grows forever`,
+    ],
+    ['bucketTls', refuses(withoutTls(bucket)), 'refuse requests without TLS'],
+    [
       'bucketConditionalWrites',
-      'its policy refuses writes of documents without a condition; without it, a copy by hand can undo a commit',
-    );
+      refuses(compareAndSwap(bucket)),
+      'refuse writes of documents without a condition, or a copy by hand can undo a commit',
+    ],
+  ];
+  for (const [id, has, need] of needs)
+    if (!has)
+      Annotations.of(scope).addWarningV2(
+        `brand-reports:${id}`,
+        `The bucket ${bucket.node.path} must ${need}: docs/how-to/use-your-bucket.md. Then acknowledge this warning: Annotations.of(stack).acknowledgeWarning('brand-reports:${id}').`,
+      );
 }
 
-function isVersioned(versions: CfnBucket['versioningConfiguration']): boolean {
-  return (
-    versions !== undefined &&
-    !Token.isUnresolved(versions) &&
-    'status' in versions &&
-    versions.status === 'Enabled'
-  );
-}
-
-function requireTls(bucket: IBucket): PolicyStatement {
+function withoutTls(bucket: IBucket): PolicyStatement {
   return new PolicyStatement({
     effect: Effect.DENY,
     principals: [new StarPrincipal()],

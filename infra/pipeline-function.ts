@@ -8,13 +8,7 @@ import {
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
-import {
-  type ISchedule,
-  type ScheduleTargetConfig,
-  Schedule,
-  ScheduleExpression,
-  ScheduleTargetInput,
-} from 'aws-cdk-lib/aws-scheduler';
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 import { hash } from 'node:crypto';
@@ -114,34 +108,20 @@ export class PipelineFunction extends Construct implements IGrantable {
       value: consoleLink(this, 'lambda', testPage(functionName)),
       description: props.description,
     });
-    new Schedule(this, 'Schedule', {
-      description: `Starts ${functionName}`,
-      schedule: ScheduleExpression.expression(props.schedule),
-      enabled: deployment.schedules,
-      target: new ScheduleTarget(this.function, props.failed),
-    });
-  }
-}
-
-/** Starts a function with `{}`. The queue gets only events that could not be delivered. */
-class ScheduleTarget extends LambdaInvoke {
-  readonly #failed: FailureQueue;
-
-  constructor(started: LambdaFunction, failed: FailureQueue) {
-    super(started, {
+    const target = new LambdaInvoke(this.function, {
       input: ScheduleTargetInput.fromObject({}),
       // The next start is the retry.
       retryAttempts: 2,
       maxEventAge: Duration.minutes(15),
-      deadLetterQueue: failed,
+      deadLetterQueue: props.failed,
     });
-    this.#failed = failed;
-  }
-
-  override bind(schedule: ISchedule): ScheduleTargetConfig {
-    const target = super.bind(schedule);
-    this.#failed.grantSend(target.role);
-    return target;
+    const schedule = new Schedule(this, 'Schedule', {
+      description: `Starts ${functionName}`,
+      schedule: ScheduleExpression.expression(props.schedule),
+      enabled: deployment.schedules,
+      target,
+    });
+    props.failed.grantSend(target.bind(schedule).role);
   }
 }
 
