@@ -317,7 +317,7 @@ One run reads all brands side by side: their waiting overlaps, and their CPU add
 ${runs()}
 
 A run has 13 minutes. What they do not suffice for is left to the next start, which begins with other brands. Backfills and runs by hand
-use further instances of the same function. \`reservedConcurrency\` keeps instances free for it, and is also its maximum; AWS requires 100
+use further instances of the same function. The prop \`reservedConcurrency\` keeps instances free for it, and is also its maximum; AWS requires 100
 unreserved instances, so it needs a quota of more than 100.
 
 ## Limits of many brands

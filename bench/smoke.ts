@@ -63,7 +63,7 @@ for (const [index, [name, run]] of steps.entries()) {
 }
 await step('remove everything outside the stack', cleanUp);
 await step('destroy', async () => {
-  await cdk('destroy', '--force', '-c', `settings=${deployed}`, '-c', `stack=${STACK}`, STACK);
+  await cdk('destroy', '--force', '-c', `settings=${deployed}`, '-c', `stack=${STACK}`, '-c', 'keepLake=false', STACK);
   return '';
 });
 await step('nothing is left', () => nothingIsLeft({ work }));
@@ -110,7 +110,7 @@ async function settingsIn(path: string) {
  */
 async function writeSettings(lateMinutes: number): Promise<void> {
   const { events: _events, ...others } = given;
-  const { tablePermissions = 'iam', secretsKeyArn } = given.deployment ?? {};
+  const { tablePermissions = 'iam' } = given.deployment ?? {};
   const own = {
     ...chosen,
     startDate: earlier(chosen?.startDate ?? day, addDays(`${monthOf(day)}-01`, -1)),
@@ -121,7 +121,7 @@ async function writeSettings(lateMinutes: number): Promise<void> {
     [BROKEN]: { ...own, startDate: day, baseUrl: 'https://brand-reports-smoke.invalid' },
   };
   const deployment = {
-    ...{ tablePermissions, secretsKeyArn, keepLake: false, schedules: false },
+    ...{ tablePermissions, schedules: false },
     brandRoles: [],
   };
   await writeFile(deployed, JSON.stringify({ ...others, brands, deployment }));

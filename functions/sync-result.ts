@@ -19,8 +19,6 @@ export interface SyncResult {
   status: Status;
   /** `again` at once: days are left; `later`: nothing could be read now; a `person` has to correct settings or credentials. */
   next: 'nothing' | 'again' | 'later' | 'person';
-  /** Whether a day was read to its end. */
-  progress: boolean;
   brands: { brand: string; status: Status; reports: Record<string, ReadReport> }[];
 }
 
@@ -29,7 +27,6 @@ export function syncResult({ status, reports }: SyncOutcome): SyncResult {
   return {
     status,
     next: nextOf({ status, reports }),
-    progress: reports.some(madeProgress),
     brands: [...byBrand].map(([brand, own]) => ({
       brand,
       status: syncOutcome(own).status,

@@ -13,13 +13,14 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import type { DeploymentSettings } from '../shared/settings/deployment.ts';
-import { type Grantee, allow, arnInStack, customerKey, grantKey } from './grants.ts';
+import type { Deployment } from './deployment.ts';
+import { type Grantee, allow, arnInStack, grantKey } from './grants.ts';
 import { instanceName, output } from './names.ts';
 
 const HOURS_OF_PROBLEMS = 3;
@@ -59,7 +60,7 @@ export function alarmArns(scope: Construct): string[] {
 }
 
 interface AlarmsProps {
-  deployment: DeploymentSettings;
+  deployment: Deployment;
   queue: IQueue;
   stateMachine: IStateMachine;
   topic: ITopic;
@@ -117,12 +118,12 @@ export class Alarms extends Construct {
 
 export class AlarmTopic extends Construct {
   readonly topic: ITopic;
-  readonly #keyArn: string | undefined;
+  readonly #key: IKey | undefined;
 
-  constructor(scope: Construct, id: string, deployment: DeploymentSettings, existing?: ITopic) {
+  constructor(scope: Construct, id: string, deployment: Deployment, existing?: ITopic) {
     super(scope, id);
-    const { alarmEmail, lakeKeyArn } = deployment;
-    this.#keyArn = existing ? existing.masterKey?.keyArn : lakeKeyArn;
+    const { alarmEmail, encryptionKey } = deployment;
+    this.#key = existing ? existing.masterKey : encryptionKey;
     this.topic = existing ?? this.newTopic(alarmEmail);
     output(this, 'AlarmTopicArn', {
       value: this.topic.topicArn,
@@ -132,14 +133,14 @@ export class AlarmTopic extends Construct {
 
   grantPublish(grantee: Grantee): void {
     allow(grantee, ['sns:Publish'], [this.topic.topicArn]);
-    grantKey(grantee, this.#keyArn, 'sns', 'write');
+    grantKey(grantee, this.#key, 'sns', 'write');
   }
 
   private newTopic(alarmEmail: string | undefined): Topic {
     const topic = new Topic(this, 'Topic', {
       displayName: `${instanceName(this)} alarms`,
       enforceSSL: true,
-      masterKey: customerKey(this, this.#keyArn),
+      masterKey: this.#key,
     });
     this.letAlarmsPublish(topic);
     if (alarmEmail !== undefined) topic.addSubscription(new EmailSubscription(alarmEmail));

@@ -1,19 +1,26 @@
 import { readFileSync } from 'node:fs';
-import { App, Stack } from 'aws-cdk-lib';
+import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { defaultSettings } from '../shared/adapters/default-settings.ts';
 import { settingsInput } from '../shared/settings/settings.ts';
 import { BrandReports } from './brand-reports.ts';
 import { featureFlags } from './feature-flags.ts';
 
 const app = new App({ analyticsReporting: false, context: featureFlags() });
+const context = (name: string): unknown => app.node.tryGetContext(name);
 
-/** `cdk deploy -c settings=FILE -c stack=NAME` uses another file and another name. */
-const origin = String(app.node.tryGetContext('settings') ?? defaultSettings());
-const name = String(app.node.tryGetContext('stack') ?? 'BrandReports');
+/** `cdk deploy -c settings=FILE -c stack=NAME -c keepLake=false` uses another file and name, and a lake to throw away. */
+const origin = String(context('settings') ?? defaultSettings());
+const name = String(context('stack') ?? 'BrandReports');
 
 const description = 'Copies the affiliate reports of brands into dated Parquet partitions';
+const stack = new Stack(app, name, { description });
 // CDK omits the id "Default" from logical ids, so they contain only the names of the parts.
-new BrandReports(new Stack(app, name, { description }), 'Default', {
+new BrandReports(stack, 'Default', {
   settings: settingsInput(readFileSync(origin, 'utf8'), origin),
+  removalPolicy: String(context('keepLake')) === 'false' ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+  // What CDK has is a prop with its type (docs/how-to/cdk-construct.md#props), for example:
+  // encryptionKey: Key.fromKeyArn(stack, 'LakeKey', 'arn:aws:kms:REGION:ACCOUNT:key/ID'),
+  // vpc: Vpc.fromLookup(stack, 'Vpc', { vpcName: 'data' }),
+  // logRetention: RetentionDays.ONE_YEAR,
   program: { origin },
 });

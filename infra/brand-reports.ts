@@ -3,11 +3,14 @@
  * names secrets, but neither creates nor reads them, so the template contains no credential. Its public types use only
  * types of CDK, because an app gets the types of this file alone.
  */
-import { RemovalPolicy } from 'aws-cdk-lib';
+import type { RemovalPolicy } from 'aws-cdk-lib';
 import type { AlarmBase } from 'aws-cdk-lib/aws-cloudwatch';
 import { type OnEventOptions, Rule } from 'aws-cdk-lib/aws-events';
+import type { IDatabase } from 'aws-cdk-lib/aws-glue';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { FunctionOptions, IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct, type IConstruct } from 'constructs';
@@ -22,6 +25,7 @@ import { Analysts, BrandPeople, Operators } from './people.ts';
 import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink, nameInstance, output } from './names.ts';
+import { deploymentOf } from './deployment.ts';
 import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
@@ -36,15 +40,25 @@ export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSub
   readonly name?: string;
   /** An existing bucket for this lake alone. @default - a new one */
   readonly bucket?: IBucket;
-  /** The name of an existing Glue database. @default - a new one */
-  readonly database?: string;
+  /** An existing Glue database. @default - a new one */
+  readonly database?: IDatabase;
   /** The topic of alarms and of the watcher's messages, instead of the setting `alarmEmail`. @default - a new one */
   readonly topic?: ITopic;
   /**
-   * The removal policy of a new lake, instead of the setting `keepLake`: `DESTROY` deletes the reports with the stack.
-   * @default RemovalPolicy.RETAIN
+   * The key that encrypts a new bucket, results of queries, logs, queues and a new topic. docs/how-to/customer-keys.md
+   * lists what its policy must allow. @default - keys of AWS
    */
+  readonly encryptionKey?: IKey;
+  /** The key that encrypts the secrets of the brands. @default - the key of Secrets Manager */
+  readonly secretsKey?: IKey;
+  /** The removal policy of a new lake: `DESTROY` deletes the reports with the stack. @default RemovalPolicy.RETAIN */
   readonly removalPolicy?: RemovalPolicy;
+  /** How long logs are kept. @default RetentionDays.THREE_MONTHS */
+  readonly logRetention?: RetentionDays;
+  /** The memory of each function. @default 1024 */
+  readonly memoryMb?: number;
+  /** Instances reserved for the function that reads, which are also its maximum. @default - none are reserved */
+  readonly reservedConcurrency?: number;
   /** The deployed program, and the name of the settings in errors. @internal */
   readonly program?: { reports?: ReportRegistry; version?: string; origin?: string };
 }
@@ -68,15 +82,16 @@ export class BrandReports extends Construct {
     super(scope, id);
     const { reports = ourReports, version = packageJson.version } = props.program ?? {};
     nameInstance(this, props.name);
-    const settings = settingsOf(props);
-    const { deployment } = settings;
+    const settings = parseSettings(props.settings, reports, props.program?.origin);
+    assertViewsFit(reports, settings);
+    const deployment = deploymentOf(settings.deployment, props);
     const { vpc, vpcSubnets, securityGroups } = props;
     const network = { vpc, vpcSubnets, securityGroups };
     const lake = new Lake(this, 'Lake', { reports, deployment, bucket: props.bucket });
     const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
     const bus = new EventBus(this, settings.events);
     const failed = new FailureQueue(this, 'Failed', deployment);
-    const common = { settings, version, network, lake, catalog, bus, failed };
+    const common = { settings, deployment, version, network, lake, catalog, bus, failed };
 
     const sync = new SyncFunction(this, 'Sync', common);
     const backfill = new BackfillStateMachine(this, 'Backfill', deployment, sync);
@@ -150,13 +165,4 @@ function outputEvents(scope: Construct, { brands }: Settings): void {
       value: JSON.stringify(event),
       description: `An event to paste under "Test" of the function sync: ${description}`,
     });
-}
-
-/** The checked settings, with the removal policy of the props. An adopted bucket is always kept. */
-function settingsOf({ settings: input, bucket, removalPolicy, program = {} }: BrandReportsProps): Settings {
-  const { reports = ourReports, origin = 'settings' } = program;
-  const { deployment, ...settings } = parseSettings(input, reports, origin);
-  assertViewsFit(reports, { ...settings, deployment });
-  const keeps = removalPolicy ? removalPolicy !== RemovalPolicy.DESTROY : deployment.keepLake;
-  return { ...settings, deployment: { ...deployment, keepLake: bucket !== undefined || keeps } };
 }

@@ -1,5 +1,5 @@
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { CfnDatabase } from 'aws-cdk-lib/aws-glue';
+import { CfnDatabase, type IDatabase } from 'aws-cdk-lib/aws-glue';
 import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
@@ -23,7 +23,7 @@ export interface CatalogProps {
   reports: ReportRegistry;
   settings: Settings;
   /** An existing database; missing: the stack creates one. */
-  database?: string | undefined;
+  database?: IDatabase | undefined;
 }
 
 /** The column types of Iceberg differ, hence a second database. Records decide the columns, so functions create the tables. */
@@ -34,7 +34,8 @@ export class Catalog extends Construct {
 
   constructor(scope: Construct, id: string, props: CatalogProps) {
     super(scope, id);
-    const { settings, database } = props;
+    const { settings } = props;
+    const database = props.database?.databaseName;
     this.#props = props;
     if (database === ownName(this)) throw adoptsOwn(database);
     const description = 'Affiliate reports of brands, a partition per brand and day';

@@ -1,7 +1,7 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { ISecurityGroup, SelectedSubnets } from 'aws-cdk-lib/aws-ec2';
 import { type IGrantable, Grant, ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
-import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { FunctionOptions } from 'aws-cdk-lib/aws-lambda';
 import type { Construct, IConstruct } from 'constructs';
 
@@ -36,21 +36,19 @@ const READ = ['kms:Decrypt'];
 /** With read access: S3 joins the parts of an upload, and queues and topics use one data key for several messages. */
 const WRITE = [...READ, 'kms:GenerateDataKey'];
 
-/** The stack cannot change the policy of the key: docs/how-to/customer-keys.md lists what it must allow. */
-export function customerKey(scope: Construct, keyArn: string | undefined, id = 'Key'): IKey | undefined {
-  return keyArn === undefined ? undefined : Key.fromKeyArn(scope, id, keyArn);
-}
-
-/** Lets a principal use a customer-managed key of KMS, through one service alone. Without `keyArn` nothing is granted. */
+/**
+ * Lets a principal use a customer-managed key of KMS, through one service alone. Without a key nothing is granted.
+ * docs/how-to/customer-keys.md lists what the policy of the key must allow.
+ */
 export function grantKey(
   grantee: Grantee,
-  keyArn: string | undefined,
+  key: IKey | undefined,
   service: 's3' | 'secretsmanager' | 'sns' | 'sqs',
   use: 'read' | 'write',
 ): void {
-  if (keyArn === undefined) return;
+  if (key === undefined) return;
   const { region, urlSuffix } = Stack.of(grantee);
-  allow(grantee, use === 'read' ? READ : WRITE, [keyArn], {
+  allow(grantee, use === 'read' ? READ : WRITE, [key.keyArn], {
     StringEquals: { 'kms:ViaService': `${service}.${region}.${urlSuffix}` },
   });
 }

@@ -2,18 +2,19 @@
  * The lake's bucket and the access to it. Every principal gets only the prefixes that it needs (shared/lake/paths.ts).
  * I3: no rule expires snapshots by age, so that no running query loses its files.
  */
-import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Annotations, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Effect, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
   BlockPublicAccess,
   Bucket,
   BucketEncryption,
+  CfnBucket,
   type IBucket,
   type LifecycleRule,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { configError } from '../shared/errors.ts';
-import type { DeploymentSettings } from '../shared/settings/deployment.ts';
 import {
   CATALOG_STAMP_KEY,
   COVERAGE_PAGE_KEY,
@@ -37,12 +38,13 @@ import {
   tablePrefix,
 } from '../shared/lake/paths.ts';
 import { type ReportRegistry, dayTables } from '../shared/reports/definition.ts';
-import { type Conditions, type Grantee, allow, customerKey, grantKey } from './grants.ts';
+import type { Deployment } from './deployment.ts';
+import { type Conditions, type Grantee, allow, grantKey } from './grants.ts';
 import { output } from './names.ts';
 
 export interface LakeProps {
   reports: ReportRegistry;
-  deployment: DeploymentSettings;
+  deployment: Deployment;
   /** An existing bucket; missing: the stack creates one. */
   bucket?: IBucket | undefined;
 }
@@ -77,19 +79,23 @@ export class Lake extends Construct {
   readonly environment: { LAKE_URL: string; LAKE_OWNER: string };
   /** The place of results of analysts, apart from the results of people of one brand. */
   readonly analystResultsUrl: string;
-  private readonly keyArn: string | undefined;
+  /** The key of the bucket, and the key of query results. */
+  private readonly keys: ReadonlySet<IKey | undefined>;
   private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
   private readonly ledgerTables = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
 
   constructor(scope: Construct, id: string, { reports, deployment, bucket }: LakeProps) {
     super(scope, id);
-    const { keepLake, lakeKeyArn } = deployment;
     this.reports = reports;
-    this.keyArn = lakeKeyArn ?? bucket?.encryptionKey?.keyArn;
-    this.keepLake = keepLake;
+    this.keys = new Set([bucket?.encryptionKey, deployment.encryptionKey]);
+    // An existing bucket is always kept.
+    this.keepLake = bucket !== undefined || deployment.keepLake;
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
-    if (bucket) this.refuseShared(bucket.bucketName);
+    if (bucket) {
+      this.refuseShared(bucket.bucketName);
+      completeBucket(this, bucket, deployment);
+    }
     this.url = `s3://${this.bucket.bucketName}`;
     this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
     this.analystResultsUrl = `${this.url}/${ANALYST_RESULTS_PREFIX}`;
@@ -119,7 +125,7 @@ export class Lake extends Construct {
     this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${RATES_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:ListBucket']);
-    grantKey(grantee, this.keyArn, 's3', 'write');
+    this.grantKeys(grantee, 'write');
   }
 
   grantWatch(grantee: Grantee): void {
@@ -130,7 +136,7 @@ export class Lake extends Construct {
     ]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...this.ledgerTables]);
     this.grantBucket(grantee, ['s3:ListBucket']);
-    grantKey(grantee, this.keyArn, 's3', 'write');
+    this.grantKeys(grantee, 'write');
   }
 
   /** Lets a person open the status page in the console of S3, which lists the object before it opens it. */
@@ -138,7 +144,7 @@ export class Lake extends Construct {
     this.grant(grantee, READ, [COVERAGE_PAGE_KEY]);
     this.grantListBelow(grantee, [COVERAGE_PAGE_KEY]);
     this.grantBucket(grantee, ['s3:GetBucketLocation']);
-    grantKey(grantee, this.keyArn, 's3', 'read');
+    this.grantKeys(grantee, 'read');
   }
 
   /**
@@ -154,14 +160,14 @@ export class Lake extends Construct {
     this.grant(grantee, WRITE_RESULTS, [results], HAS_BRAND);
     this.grantListBelow(grantee, [...snapshots, results], HAS_BRAND);
     this.grantBucket(grantee, ['s3:GetBucketLocation'], HAS_BRAND);
-    grantKey(grantee, this.keyArn, 's3', 'write');
+    this.grantKeys(grantee, 'write');
   }
 
   grantQuery(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
     this.grant(grantee, WRITE_RESULTS, [`${ANALYST_RESULTS_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads']);
-    grantKey(grantee, this.keyArn, 's3', 'write');
+    this.grantKeys(grantee, 'write');
   }
 
   private grant(
@@ -175,6 +181,10 @@ export class Lake extends Construct {
     // The names of objects are unknown beforehand: a prefix is the narrowest resource.
     const objects = prefixes.map((prefix) => this.bucket.arnForObjects(prefix));
     allow(grantee, actions, objects, conditions);
+  }
+
+  private grantKeys(grantee: Grantee, use: 'read' | 'write'): void {
+    for (const key of this.keys) grantKey(grantee, key, 's3', use);
   }
 
   private grantListBelow(grantee: Grantee, prefixes: string[], conditions: Conditions = {}): void {
@@ -198,16 +208,12 @@ const QUERY_RESULT_DAYS = 30;
  * The bucket outlives the stack, unless a deployment that failed created it.
  */
 class LakeBucket extends Bucket {
-  constructor(scope: Construct, id: string, { rawRetentionDays, keepLake, lakeKeyArn }: DeploymentSettings) {
+  constructor(scope: Construct, id: string, { rawRetentionDays, keepLake, encryptionKey }: Deployment) {
     super(scope, id, {
-      ...(lakeKeyArn === undefined
-        ? { encryption: BucketEncryption.S3_MANAGED }
-        : {
-            encryption: BucketEncryption.KMS,
-            encryptionKey: customerKey(scope, lakeKeyArn),
-            // Without a bucket key S3 would call KMS for each object, and KMS bills each call.
-            bucketKeyEnabled: true,
-          }),
+      encryption: encryptionKey === undefined ? BucketEncryption.S3_MANAGED : BucketEncryption.KMS,
+      encryptionKey,
+      // Without a bucket key S3 would call KMS for each object, and KMS bills each call.
+      bucketKeyEnabled: encryptionKey === undefined ? undefined : true,
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
       minimumTLSVersion: 1.2,
@@ -217,20 +223,61 @@ class LakeBucket extends Bucket {
         : { removalPolicy: RemovalPolicy.DESTROY, autoDeleteObjects: true }),
       lifecycleRules: lifecycle(rawRetentionDays),
     });
-    // I5: compare-and-swap for everybody. Deletions of documents, and uploads of other objects, are not restricted.
-    this.addToResourcePolicy(
-      new PolicyStatement({
-        sid: 'CompareAndSwapOfDocuments',
-        effect: Effect.DENY,
-        principals: [new StarPrincipal()],
-        actions: ['s3:PutObject'],
-        resources: DOCUMENT_PREFIXES.map((prefix) => this.arnForObjects(`${prefix}*`)),
-        conditions: { Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' } },
-      }),
-    );
+    this.addToResourcePolicy(compareAndSwap(this));
     // Otherwise CloudFormation would remove the policy from the bucket that it keeps.
     if (keepLake) this.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
+}
+
+/** I5: compare-and-swap for everybody. Deletions of documents, and uploads of other objects, are not restricted. */
+function compareAndSwap(bucket: IBucket): PolicyStatement {
+  return new PolicyStatement({
+    sid: 'CompareAndSwapOfDocuments',
+    effect: Effect.DENY,
+    principals: [new StarPrincipal()],
+    actions: ['s3:PutObject'],
+    resources: DOCUMENT_PREFIXES.map((prefix) => bucket.arnForObjects(`${prefix}*`)),
+    conditions: { Null: { 's3:if-match': 'true', 's3:if-none-match': 'true' } },
+  });
+}
+
+/** Adds to a bucket of the same app what it lacks. For an imported bucket, each thing that it must have is a warning. */
+function completeBucket(scope: Construct, bucket: IBucket, { rawRetentionDays }: Deployment): void {
+  const versions =
+    bucket.node.defaultChild instanceof CfnBucket && bucket.node.defaultChild.versioningConfiguration;
+  const isOwn = bucket instanceof Bucket;
+  if (isOwn) for (const rule of lifecycle(rawRetentionDays)) bucket.addLifecycleRule(rule);
+  const refuses = (statement: PolicyStatement) => bucket.addToResourcePolicy(statement).statementAdded;
+  const needs: [id: string, has: boolean, need: string][] = [
+    ['bucketVersions', Boolean(versions), 'keep versions, or a deleted document is lost'],
+    [
+      'bucketExpiry',
+      isOwn,
+      `delete ${RAW_PREFIX} after ${rawRetentionDays} days, and old versions, or it grows forever`,
+    ],
+    ['bucketTls', refuses(withoutTls(bucket)), 'refuse requests without TLS'],
+    [
+      'bucketConditionalWrites',
+      refuses(compareAndSwap(bucket)),
+      'refuse writes of documents without a condition, or a copy by hand can undo a commit',
+    ],
+  ];
+  for (const [id, has, need] of needs)
+    if (!has)
+      Annotations.of(scope).addWarningV2(
+        `brand-reports:${id}`,
+        `The bucket ${bucket.node.path} must ${need}: docs/how-to/use-your-bucket.md. Then acknowledge this warning: Annotations.of(stack).acknowledgeWarning('brand-reports:${id}').`,
+      );
+}
+
+function withoutTls(bucket: IBucket): PolicyStatement {
+  return new PolicyStatement({
+    effect: Effect.DENY,
+    principals: [new StarPrincipal()],
+    actions: ['s3:*'],
+    resources: [bucket.bucketArn, bucket.arnForObjects('*')],
+    conditions: { Bool: { 'aws:SecureTransport': 'false' } },
+  });
 }
 
 /** Each prefix has its own rule: if rules overlap, S3 obeys the shorter one. */

@@ -1,4 +1,4 @@
-/* Builds the files of the installed package, for apps with neither TypeScript nor esbuild. `npm pack` runs it (`prepack`). */
+/* Builds the package `cdk/`, for apps with neither TypeScript nor esbuild. `npm pack ./cdk` runs it (`prepack`). */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,11 +9,13 @@ import { bundleFunction } from './bundle-function.ts';
 
 const inRepository = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
+for (const folder of ['dist', 'functions'])
+  rmSync(inRepository(`cdk/${folder}`), { recursive: true, force: true });
 for (const entry of globSync(inRepository('functions/*.lambda.ts')))
-  bundleFunction({ entryPoints: [entry] }, inRepository(`dist/functions/${basename(entry, '.lambda.ts')}`));
+  bundleFunction({ entryPoints: [entry] }, inRepository(`cdk/functions/${basename(entry, '.lambda.ts')}`));
 buildSync({
   entryPoints: [inRepository('infra/brand-reports.ts')],
-  outdir: inRepository('dist/cdk'),
+  outdir: inRepository('cdk/dist'),
   ...{ bundle: true, platform: 'node', format: 'esm', target: 'node22.18', logLevel: 'warning' },
   external: ['aws-cdk-lib', 'constructs'],
   mainFields: ['module', 'main'],
@@ -23,7 +25,7 @@ const types = mkdtempSync(join(tmpdir(), 'brand-reports-types-'));
 try {
   const project = inRepository('infra/tsconfig.pack.json');
   execFileSync('tsc', ['--project', project, '--outDir', types], { stdio: 'inherit' });
-  copyFileSync(join(types, 'infra/brand-reports.d.ts'), inRepository('dist/cdk/brand-reports.d.ts'));
+  copyFileSync(join(types, 'infra/brand-reports.d.ts'), inRepository('cdk/dist/brand-reports.d.ts'));
 } finally {
   rmSync(types, { recursive: true });
 }

@@ -1,7 +1,7 @@
 import { Stack } from 'aws-cdk-lib';
 import { CfnNamedQuery, CfnWorkGroup } from 'aws-cdk-lib/aws-athena';
 import { Construct } from 'constructs';
-import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import type { Deployment } from './deployment.ts';
 import { type BackfillStateMachine, MAP_LABEL } from './backfill-state-machine.ts';
 import type { Catalog } from './catalog.ts';
 import type { FailureQueue } from './failure-queue.ts';
@@ -16,7 +16,7 @@ function newWorkGroup(
   scope: Construct,
   name: string,
   description: string,
-  { queryScanLimitGb }: DeploymentSettings,
+  { queryScanLimitGb }: Deployment,
   resultConfiguration?: CfnWorkGroup.ResultConfigurationProperty,
 ): CfnWorkGroup {
   return new CfnWorkGroup(scope, 'WorkGroup', {
@@ -55,7 +55,7 @@ function grantWorkGroup(grantee: Grantee, name: string, actions: readonly string
 }
 
 interface AnalystsProps {
-  deployment: DeploymentSettings;
+  deployment: Deployment;
   lake: Lake;
   catalog: Catalog;
 }
@@ -70,7 +70,7 @@ export class Analysts extends Construct {
     this.#props = props;
     const name = instanceName(this);
     const description = 'Queries on the affiliate reports';
-    const { lakeKeyArn: kmsKey } = deployment;
+    const kmsKey = deployment.encryptionKey?.keyArn;
     const workGroup = newWorkGroup(this, name, description, deployment, {
       outputLocation: lake.analystResultsUrl,
       expectedBucketOwner: Stack.of(this).account,
@@ -149,7 +149,7 @@ export class BrandPeople extends Construct {
 /* Operators read no data of the lake and no secret, and change neither code nor configuration. */
 
 interface OperatorsProps {
-  deployment: DeploymentSettings;
+  deployment: Deployment;
   functions: readonly PipelineFunction[];
   backfill: BackfillStateMachine;
   queue: FailureQueue;

@@ -8,13 +8,7 @@ import {
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
-import {
-  type ISchedule,
-  type ScheduleTargetConfig,
-  Schedule,
-  ScheduleExpression,
-  ScheduleTargetInput,
-} from 'aws-cdk-lib/aws-scheduler';
+import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 import { hash } from 'node:crypto';
@@ -30,14 +24,16 @@ import type { Settings } from '../shared/settings/settings.ts';
 import type { AlarmTopic } from './alarms.ts';
 import { bundleFunction } from './bundle-function.ts';
 import type { Catalog } from './catalog.ts';
+import type { Deployment } from './deployment.ts';
 import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
-import { type Network, allow, arnInStack, customerKey, grantKey, grantNetwork } from './grants.ts';
+import { type Network, allow, arnInStack, grantKey, grantNetwork } from './grants.ts';
 import type { Lake } from './lake.ts';
 import { consoleLink, instanceName, objectLink, output } from './names.ts';
 
 export interface PipelineParts {
   settings: Settings;
+  deployment: Deployment;
   version: string;
   network: Network;
   lake: Lake;
@@ -68,12 +64,11 @@ export class PipelineFunction extends Construct implements IGrantable {
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
     const functionName = `${instanceName(this)}-${props.name}`;
-    const { settings, network, lake, catalog, bus, reservedConcurrency } = props;
-    const { logRetentionDays, lakeKeyArn, schedules: enabled } = settings.deployment;
+    const { settings, deployment, network, lake, catalog, bus, reservedConcurrency } = props;
     // No fixed name: a group left over from a deleted stack would block the next deployment.
     this.logGroup = new LogGroup(this, 'Logs', {
-      retention: logRetentionDays,
-      encryptionKey: customerKey(this, lakeKeyArn),
+      retention: deployment.logRetention,
+      encryptionKey: deployment.encryptionKey,
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -86,14 +81,13 @@ export class PipelineFunction extends Construct implements IGrantable {
       handler: 'main.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // The smallest memory size with a whole CPU.
-      memorySize: 1769,
+      memorySize: deployment.memoryMb,
       timeout: props.timeout ?? Duration.minutes(15),
       // No retries: the next scheduled run is the retry, and an event that waited longer for an instance is outdated.
       retryAttempts: 0,
       maxEventAge: Duration.minutes(15),
       onFailure: props.failed,
-      ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
+      reservedConcurrentExecutions: reservedConcurrency,
       loggingFormat: LoggingFormat.JSON,
       logGroup: this.logGroup,
       role: this.role,
@@ -114,34 +108,20 @@ export class PipelineFunction extends Construct implements IGrantable {
       value: consoleLink(this, 'lambda', testPage(functionName)),
       description: props.description,
     });
-    new Schedule(this, 'Schedule', {
-      description: `Starts ${functionName}`,
-      schedule: ScheduleExpression.expression(props.schedule),
-      enabled,
-      target: new ScheduleTarget(this.function, props.failed),
-    });
-  }
-}
-
-/** Starts a function with `{}`. The queue gets only events that could not be delivered. */
-class ScheduleTarget extends LambdaInvoke {
-  readonly #failed: FailureQueue;
-
-  constructor(started: LambdaFunction, failed: FailureQueue) {
-    super(started, {
+    const target = new LambdaInvoke(this.function, {
       input: ScheduleTargetInput.fromObject({}),
       // The next start is the retry.
       retryAttempts: 2,
       maxEventAge: Duration.minutes(15),
-      deadLetterQueue: failed,
+      deadLetterQueue: props.failed,
     });
-    this.#failed = failed;
-  }
-
-  override bind(schedule: ISchedule): ScheduleTargetConfig {
-    const target = super.bind(schedule);
-    this.#failed.grantSend(target.role);
-    return target;
+    const schedule = new Schedule(this, 'Schedule', {
+      description: `Starts ${functionName}`,
+      schedule: ScheduleExpression.expression(props.schedule),
+      enabled: deployment.schedules,
+      target,
+    });
+    props.failed.grantSend(target.bind(schedule).role);
   }
 }
 
@@ -170,8 +150,8 @@ function functionCode(handler: string, settings: string): Code {
 
 export class SyncFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: PipelineParts) {
-    const { settings, lake, catalog, bus } = props;
-    const { reservedConcurrency, schedule } = settings.deployment;
+    const { settings, deployment, lake, catalog, bus } = props;
+    const { reservedConcurrency, schedule } = deployment;
     super(scope, id, {
       ...props,
       name: 'sync',
@@ -182,16 +162,16 @@ export class SyncFunction extends PipelineFunction {
     lake.grantSync(this);
     catalog.grantSync(this);
     bus.grantSend(this);
-    this.grantSecrets(settings);
+    this.grantSecrets(settings, deployment);
   }
 
   /** The names of secrets have one prefix, so that a new brand changes no policy. I9: people create the secrets by hand. */
-  private grantSecrets({ brands, deployment }: Settings): void {
+  private grantSecrets({ brands }: Settings, { secretsKey }: Deployment): void {
     for (const [brand, { secretName = SECRETS_PREFIX }] of Object.entries(brands))
       if (!secretName.startsWith(SECRETS_PREFIX)) throw outsideOfPrefix(brand);
     const secrets = arnInStack(this, 'secretsmanager', `secret:${SECRETS_PREFIX}*`);
     allow(this, ['secretsmanager:GetSecretValue'], [secrets]);
-    grantKey(this, deployment.secretsKeyArn, 'secretsmanager', 'read');
+    grantKey(this, secretsKey, 'secretsmanager', 'read');
   }
 }
 

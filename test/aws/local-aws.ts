@@ -17,7 +17,7 @@ import type { Judge } from './judge.ts';
 const ACCOUNT = '123456789012';
 const REGION = 'us-east-1';
 const STARTS_WITHIN_MS = 60_000;
-const EXECUTES_WITHIN_MS = 90_000;
+const EXECUTES_WITHIN_MS = 300_000;
 
 const execute = promisify(execFile);
 

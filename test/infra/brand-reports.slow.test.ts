@@ -1,15 +1,18 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { App, NestedStack, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { Match, Template } from 'aws-cdk-lib/assertions';
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import * as z from 'zod/mini';
 import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
-import { ACME, stackOf } from './stack.ts';
+import { resolve } from '../iam/template.ts';
+import { ACME, databaseIn, keysIn, stackOf } from './stack.ts';
 
 const brands = { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } };
 const place = { account: '123456789012', region: 'eu-central-1' };
@@ -90,7 +93,7 @@ describe('existing resources of an app', () => {
   const bucket = new Bucket(stack, 'Lake', { encryptionKey: new Key(stack, 'Key') });
   const topic = new Topic(stack, 'Alerts');
   const vpc = new Vpc(stack, 'Vpc', { maxAzs: 1 });
-  const reports = reportsIn(stack, { bucket, topic, database: 'lake', vpc });
+  const reports = reportsIn(stack, { bucket, topic, database: databaseIn(stack, 'lake'), vpc });
   const template = Template.fromStack(stack);
 
   it('are used: bucket with its key, topic and database', () => {
@@ -108,10 +111,12 @@ describe('existing resources of an app', () => {
   });
 
   it('may not be the database of the stack itself, because that would delete it', () => {
-    expect(() => reportsIn(theirs(), { database: 'data' })).toThrow(
+    const own = theirs();
+    const database = databaseIn(own, 'data');
+    expect(() => reportsIn(own, { database }, 'First')).toThrow(
       'the prop database of BrandReports is "data", which is the database that this stack creates',
     );
-    reportsIn(theirs(), { name: 'another', database: 'data' });
+    reportsIn(own, { name: 'another', database }, 'Second');
   });
 
   it('are used: each function runs in the VPC, and may connect to it', () => {
@@ -124,9 +129,12 @@ describe('existing resources of an app', () => {
       expect(JSON.stringify(statementsOf(template, `Reports${part}`))).toContain('CreateNetworkInterface');
   });
 
-  it('are used instead of the settings, and never changed or deleted', () => {
+  it('are used instead of the settings, and not deleted', () => {
     const own = theirs();
-    const given = { bucket: Bucket.fromBucketName(own, 'Given', 'given'), database: 'given' };
+    const given = {
+      bucket: Bucket.fromBucketName(own, 'Given', 'given'),
+      database: databaseIn(own, 'given'),
+    };
     const deployment = { alarmEmail: 'a@acme.example' };
     const removalPolicy = RemovalPolicy.DESTROY;
     reportsIn(own, {
@@ -151,6 +159,97 @@ describe('existing resources of an app', () => {
     reportsIn(own, { removalPolicy });
     Template.fromStack(own).hasResource('AWS::S3::Bucket', { DeletionPolicy });
   });
+});
+
+describe('a bucket of others', () => {
+  const WARNINGS = ['bucketConditionalWrites', 'bucketExpiry', 'bucketTls', 'bucketVersions'];
+  const warningsOf = (given: (stack: Stack) => IBucket) => {
+    const own = theirs();
+    const bucket = given(own);
+    reportsIn(own, { bucket, topic: new Topic(own, 'Alerts') });
+    const found = Annotations.fromStack(own).findWarning('*', Match.anyValue());
+    const ids = found.flatMap(({ entry }) => /brand-reports:\w+(?=\])/.exec(String(entry.data)) ?? []).sort();
+    return { ids: ids.map((id) => id.replace('brand-reports:', '')), template: Template.fromStack(own) };
+  };
+
+  it('that was imported causes a warning for each thing that it must have and that nobody can see', () => {
+    expect(warningsOf((own) => Bucket.fromBucketName(own, 'Given', 'given')).ids).toEqual(WARNINGS);
+  });
+
+  it('of the same app gets what it lacks, but versions', () => {
+    const { ids, template } = warningsOf((own) => new Bucket(own, 'Given'));
+    expect(ids).toEqual(['bucketVersions']);
+    template.hasResourceProperties('AWS::S3::Bucket', {
+      LifecycleConfiguration: {
+        Rules: Match.arrayWith([Match.objectLike({ Prefix: 'raw/', ExpirationInDays: 90 })]),
+      },
+    });
+    const denied = JSON.stringify(template.findResources('AWS::S3::BucketPolicy'));
+    expect(denied).toContain('"aws:SecureTransport":"false"');
+    expect(denied).toContain('"s3:if-none-match":"true"');
+    expect(warningsOf((own) => new Bucket(own, 'Given', { versioned: true })).ids).toEqual([]);
+  });
+});
+
+describe('docs/how-to/use-your-bucket.md', () => {
+  const page = readFileSync(new URL('../../docs/how-to/use-your-bucket.md', import.meta.url), 'utf8');
+  const [rules = '', policy = ''] = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, json = '']) => json);
+  const template = Template.fromStack(stackOf({ brands }));
+  const propertyOf = (type: string, property: string) => {
+    const [found] = Object.values(template.findResources(type));
+    const json = JSON.stringify(resolve(found?.Properties[property], {}));
+    return z.parse(z.json(), JSON.parse(json.replaceAll(/<LakeBucket\w+\.Arn>/g, 'arn:aws:s3:::BUCKET')));
+  };
+
+  it('has every lifecycle rule of a new bucket', () => {
+    const { Rules } = z.parse(rulesSchema, propertyOf('AWS::S3::Bucket', 'LifecycleConfiguration'));
+    const expected = Rules.map(
+      ({ Id, Prefix = '', ExpirationInDays, ExpiredObjectDeleteMarker, ...rule }) => ({
+        ...{ ID: Id, Filter: { Prefix }, ...rule },
+        ...(ExpirationInDays !== undefined && { Expiration: { Days: ExpirationInDays } }),
+        ...(ExpiredObjectDeleteMarker && { Expiration: { ExpiredObjectDeleteMarker } }),
+      }),
+    );
+    expect(JSON.parse(rules).Rules).toEqual(expect.arrayContaining(expected));
+  });
+
+  it('has the statements of a new bucket', () => {
+    const { Statement } = z.parse(statementsSchema, propertyOf('AWS::S3::BucketPolicy', 'PolicyDocument'));
+    const ours = Statement.filter(({ Condition }) => !JSON.stringify(Condition).includes('TlsVersion'));
+    const sorted = (statements: z.infer<typeof statementsSchema>['Statement']) =>
+      statements.map(({ Principal: _, Resource, ...rest }) => ({ ...rest, Resource: [...Resource].sort() }));
+    expect(sorted(z.parse(statementsSchema, JSON.parse(policy)).Statement)).toEqual(sorted(ours));
+  });
+});
+
+const rulesSchema = z.object({
+  Rules: z.array(
+    z.looseObject({
+      Id: z.string(),
+      Prefix: z.optional(z.string()),
+      ExpirationInDays: z.optional(z.number()),
+      ExpiredObjectDeleteMarker: z.optional(z.boolean()),
+    }),
+  ),
+});
+const statementsSchema = z.object({
+  Statement: z.array(
+    z.looseObject({ Condition: z.unknown(), Principal: z.unknown(), Resource: z.array(z.string()) }),
+  ),
+});
+
+it('has its logs, memory and instances by props, with defaults', () => {
+  const own = theirs();
+  const props = { logRetention: RetentionDays.ONE_WEEK, memoryMb: 2048, reservedConcurrency: 2 };
+  reportsIn(own, { ...props, ...keysIn(own) });
+  reportsIn(own, { name: 'usual' }, 'Usual');
+  const template = Template.fromStack(own);
+  const valuesOf = (type: string, property: string) =>
+    Object.values(template.findResources(type)).map(({ Properties }) => Properties[property]);
+  expect(valuesOf('AWS::Logs::LogGroup', 'RetentionInDays')).toEqual([7, 7, 7, 90, 90, 90]);
+  expect(valuesOf('AWS::Lambda::Function', 'MemorySize')).toEqual([2048, 2048, 1024, 1024]);
+  const reserved = valuesOf('AWS::Lambda::Function', 'ReservedConcurrentExecutions');
+  expect(reserved).toEqual([2, undefined, undefined, undefined]);
 });
 
 describe('grants', () => {

@@ -3,26 +3,21 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import { reports } from '../../shared/reports/index.ts';
 import { resolve } from '../iam/template.ts';
-import { ACME, stackOf } from './stack.ts';
+import { ACME, keysIn, stackOf } from './stack.ts';
 
 const BRANDS = 300;
 
 /** The longest allowed name. */
 const NAME = 'BrandReports-of-the-agency-in-production'.slice(0, 38);
 
-/** Keys of the customer, which every role must be allowed to use. */
-const DEPLOYMENT = {
-  lakeKeyArn: 'arn:aws:kms:ap-southeast-2:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
-  secretsKeyArn: 'arn:aws:kms:ap-southeast-2:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
-};
-
 /** The largest stack that the docs promise. */
 function stackWith(count: number): Template {
   const names = Array.from({ length: count }, (_, index) => `a-brand-of-the-agency-${index + 1}`);
   const all = Object.fromEntries(Object.keys(reports).map((name) => [name, { enabled: true }]));
   const brands = names.map((name) => [name, { ...ACME, reports: all }]);
-  const deployment = { ...DEPLOYMENT, brandRoles: ['BrandTeams'] };
-  return Template.fromStack(stackOf({ brands: Object.fromEntries(brands), deployment }, { name: NAME }));
+  const deployment = { brandRoles: ['BrandTeams'] };
+  const settings = { brands: Object.fromEntries(brands), deployment };
+  return Template.fromStack(stackOf(settings, { name: NAME, props: keysIn }));
 }
 
 function withoutCode(template: Template): unknown {

@@ -3,11 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import { PSEUDO_PARAMETERS, resolve } from '../iam/template.ts';
-import { ACME, stackOf } from './stack.ts';
-
-const LAKE_KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
-const SECRETS_KEY = 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef';
-const KEYS = { lakeKeyArn: LAKE_KEY, secretsKeyArn: SECRETS_KEY };
+import { ACME, LAKE_KEY, SECRETS_KEY, keysIn, stackOf } from './stack.ts';
 
 const oneOrMore = z.pipe(
   z.union([z.string(), z.array(z.string())]),
@@ -32,9 +28,9 @@ const keyPolicySchema = z.array(
   }),
 );
 
-function deployed(deployment: object): Template {
-  return Template.fromStack(stackOf({ brands: { acme: ACME }, deployment }));
-}
+const settings = { brands: { acme: ACME } };
+const withoutKeys = Template.fromStack(stackOf(settings));
+const encrypted = Template.fromStack(stackOf(settings, { props: keysIn }));
 
 function propertyOf(template: Template, type: string, property: string): Record<string, unknown> {
   const found = Object.entries(template.findResources(type));
@@ -70,8 +66,6 @@ function usesOf(template: Template) {
   });
 }
 
-const encrypted = deployed(KEYS);
-
 describe('with a customer-managed key', () => {
   it.each([
     ['AWS::SNS::Topic', 'KmsMasterKeyId', 1],
@@ -80,7 +74,7 @@ describe('with a customer-managed key', () => {
   ])('every %s is encrypted with it, and without it with keys of AWS', (type, property, count) => {
     const keys = Object.values(propertyOf(encrypted, type, property));
     expect(keys).toEqual(Array(count).fill(LAKE_KEY));
-    expect(Object.values(propertyOf(deployed({}), type, property))).toEqual(Array(count).fill(undefined));
+    expect(Object.values(propertyOf(withoutKeys, type, property))).toEqual(Array(count).fill(undefined));
   });
 
   it('a role may use it only through the services whose encrypted contents it reads or writes', () => {
@@ -108,8 +102,8 @@ describe('with a customer-managed key', () => {
     expect(senders).toHaveLength(2 + 2);
   });
 
-  it('nobody may use any key if no setting names a key', () => {
-    expect(usesOf(deployed({})).flatMap(({ keys }) => keys)).toEqual([]);
+  it('nobody may use any key if no prop names a key', () => {
+    expect(usesOf(withoutKeys).flatMap(({ keys }) => keys)).toEqual([]);
   });
 });
 

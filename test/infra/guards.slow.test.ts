@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { Stack, Tags } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack, Tags } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { BrandReports } from '../../infra/brand-reports.ts';
@@ -11,7 +11,7 @@ const BOUNDARY = 'arn:aws:iam::123456789012:policy/boundary';
 const SUBNETS = ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'];
 const GROUP = 'sg-0123456789abcdef0';
 const TAGS = { team: 'data', 'cost center': 'Köln 7' };
-const settings = { brands: { acme: ACME }, deployment: { keepLake: false, alarmEmail: 'ops@acme.example' } };
+const settings = { brands: { acme: ACME }, deployment: { alarmEmail: 'ops@acme.example' } };
 
 /** The app of the pages on organisations and networks, with the context of a `cdk.json`. */
 function guarded(permissionsBoundary: object): Stack {
@@ -20,6 +20,7 @@ function guarded(permissionsBoundary: object): Stack {
   for (const [key, value] of Object.entries(TAGS)) Tags.of(app).add(key, value);
   new BrandReports(stack, 'Default', {
     settings,
+    removalPolicy: RemovalPolicy.DESTROY,
     vpc: Vpc.fromVpcAttributes(stack, 'Vpc', {
       vpcId: 'vpc-0123456789abcdef0',
       availabilityZones: ['us-east-1a', 'us-east-1b'],

@@ -2,12 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { App, Stack, Validations } from 'aws-cdk-lib';
+import { App, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import * as z from 'zod/mini';
 import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
-import { ACME } from './stack.ts';
+import { ACME, databaseIn, keysIn } from './stack.ts';
 
 const reportSchema = z.object({
   pluginReports: z.array(
@@ -100,7 +100,7 @@ function wildcard(resource: string, path: string): RegExp {
 function findings(
   name: string,
   settings: object,
-  props: (stack: Stack) => Partial<BrandReportsProps> = () => ({}),
+  props: (stack: Stack) => Partial<BrandReportsProps>,
 ): string[] {
   const outdir = join(folder, name);
   const app = new App({ outdir, context: { 'aws:cdk:bundling-stacks': [] } });
@@ -126,28 +126,29 @@ function findings(
 }
 
 describe('the AWS Solutions rules', () => {
-  it.each<[string, object]>([
-    ['the sample settings', {}],
-    ['a lake that is deleted with the stack', { deployment: { keepLake: false, alarmEmail: 'a@b.example' } }],
+  it.each<[string, object, (stack: Stack) => Partial<BrandReportsProps>]>([
+    ['the sample settings', {}, () => ({})],
+    [
+      'a lake that is deleted with the stack',
+      { deployment: { alarmEmail: 'a@b.example' } },
+      () => ({ removalPolicy: RemovalPolicy.DESTROY }),
+    ],
     [
       'every report, keys of the customer, and people of one brand',
       {
         brands: { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } },
-        deployment: {
-          brandRoles: ['AcmeTeam'],
-          lakeKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef',
-          secretsKeyArn: 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef',
-        },
+        deployment: { brandRoles: ['AcmeTeam'] },
       },
+      keysIn,
     ],
-  ])('find nothing without a reason in a stack with %s', (name, settings) => {
-    expect(findings(name, { brands: { acme: ACME }, ...settings })).toEqual([]);
+  ])('find nothing without a reason in a stack with %s', (name, settings, props) => {
+    expect(findings(name, { brands: { acme: ACME }, ...settings }, props)).toEqual([]);
   });
 
   it('find nothing without a reason in a stack with an adopted bucket and database', () => {
     const adopted = (stack: Stack) => ({
       bucket: Bucket.fromBucketName(stack, 'Existing', 'a-lake'),
-      database: 'lake',
+      database: databaseIn(stack, 'lake'),
     });
     expect(findings('adopted', { brands: { acme: ACME } }, adopted)).toEqual([]);
   });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { parseSyncEvent } from '../../functions/sync-event.ts';
 import * as paths from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { ACME, stackOf } from './stack.ts';
+import { ACME, LAKE_KEY, keysIn, stackOf } from './stack.ts';
 
 const GLOBEX = {
   ...ACME,
@@ -37,16 +38,6 @@ describe('the functions of the stack', () => {
     both.allResourcesProperties('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 0 });
     const DestinationConfig = { OnFailure: { Destination: Match.anyValue() } };
     both.allResourcesProperties('AWS::Lambda::EventInvokeConfig', { DestinationConfig });
-  });
-
-  it('reserve no instances unless a setting requires it', () => {
-    const concurrency = (synthesised: Template) =>
-      Object.values(synthesised.findResources('AWS::Lambda::Function')).map(
-        ({ Properties }) => Properties.ReservedConcurrentExecutions,
-      );
-    expect(new Set(concurrency(both))).toEqual(new Set([undefined]));
-    const reserved = concurrency(deployed({ reservedConcurrency: 2 }));
-    expect(reserved).toEqual([2, undefined]);
   });
 });
 
@@ -109,22 +100,21 @@ describe('the permissions of the stack', () => {
 });
 
 describe('the lake of the stack', () => {
-  it('is encrypted with a key of KMS if a setting names the key, and so are query results', () => {
-    const lakeKeyArn = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
-    const encrypted = deployed({ lakeKeyArn });
+  it('is encrypted with a key of KMS if a prop gives the key, and so are query results', () => {
+    const encrypted = Template.fromStack(stackOf({ brands: { acme: ACME } }, { props: keysIn }));
     encrypted.hasResourceProperties('AWS::S3::Bucket', {
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [
           {
             BucketKeyEnabled: true,
-            ServerSideEncryptionByDefault: { KMSMasterKeyID: lakeKeyArn, SSEAlgorithm: 'aws:kms' },
+            ServerSideEncryptionByDefault: { KMSMasterKeyID: LAKE_KEY, SSEAlgorithm: 'aws:kms' },
           },
         ],
       },
     });
     encrypted.hasResourceProperties('AWS::Athena::WorkGroup', {
       WorkGroupConfiguration: {
-        ResultConfiguration: { EncryptionConfiguration: { EncryptionOption: 'SSE_KMS', KmsKey: lakeKeyArn } },
+        ResultConfiguration: { EncryptionConfiguration: { EncryptionOption: 'SSE_KMS', KmsKey: LAKE_KEY } },
       },
     });
   });
@@ -177,8 +167,9 @@ describe('the lake of the stack', () => {
       both.hasResource(type, { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
   });
 
-  it('is deleted with the stack if a setting requires it, after the last function lost access', () => {
-    const thrownAway = deployed({ keepLake: false });
+  it('is deleted with the stack if a prop requires it, after the last function lost access', () => {
+    const props = () => ({ removalPolicy: RemovalPolicy.DESTROY });
+    const thrownAway = Template.fromStack(stackOf({ brands: { acme: ACME } }, { props }));
     thrownAway.hasResource('AWS::S3::Bucket', { DeletionPolicy: 'Delete' });
     const [emptying = ''] = Object.keys(thrownAway.findResources('Custom::S3AutoDeleteObjects'));
     const writers = Object.entries(thrownAway.findResources('AWS::IAM::Policy')).filter(([, policy]) =>

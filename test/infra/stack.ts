@@ -1,5 +1,7 @@
 import { Annotations, App, Stack } from 'aws-cdk-lib';
-import { BrandReports } from '../../infra/brand-reports.ts';
+import { Database, type IDatabase } from 'aws-cdk-lib/aws-glue';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
 import { featureFlags } from '../../infra/feature-flags.ts';
 import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -20,13 +22,36 @@ export function appOf(context: object = {}): App {
 /** The stack of these settings, without bundles. */
 export function stackOf(
   settings: object,
-  options: { registry?: ReportRegistry; app?: App; name?: string; version?: string; context?: object } = {},
+  options: {
+    registry?: ReportRegistry;
+    app?: App;
+    name?: string;
+    version?: string;
+    context?: object;
+    props?: (stack: Stack) => Partial<BrandReportsProps>;
+  } = {},
 ): Stack {
   const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
   const app = options.app ?? appOf(options.context);
   const stack = new Stack(app, name);
-  new BrandReports(stack, 'Default', { settings, program: { reports: registry, version } });
+  const props = options.props?.(stack);
+  new BrandReports(stack, 'Default', { settings, program: { reports: registry, version }, ...props });
   // Most settings of tests name no receiver of alarms.
   if (!options.app) Annotations.of(stack).acknowledgeWarning('brand-reports:noReceiver');
   return stack;
+}
+
+export const LAKE_KEY = 'arn:aws:kms:us-east-1:123456789012:key/12345678-90ab-cdef-1234-567890abcdef';
+export const SECRETS_KEY = 'arn:aws:kms:us-east-1:123456789012:key/mrk-1234567890abcdef1234567890abcdef';
+
+export function keysIn(stack: Stack) {
+  return {
+    encryptionKey: Key.fromKeyArn(stack, 'LakeKey', LAKE_KEY),
+    secretsKey: Key.fromKeyArn(stack, 'SecretsKey', SECRETS_KEY),
+  };
+}
+
+export function databaseIn(stack: Stack, resourceName: string): IDatabase {
+  const arn = stack.formatArn({ service: 'glue', resource: 'database', resourceName });
+  return Database.fromDatabaseArn(stack, `Given-${resourceName}`, arn);
 }

@@ -16,7 +16,7 @@ const parsed = (deployment: object) => parseSettings({ brands: BRANDS, deploymen
 describe('the settings of a deployment', () => {
   it.each<[string, object, string]>([
     ["what CDK's own means set", { region: 'eu-central-1' }, 'region'],
-    ['what a prop of the construct sets', { adoptBucket: 'lake' }, 'adoptBucket is unknown'],
+    ['what a prop of the construct sets', { keepLake: false }, 'keepLake is unknown'],
     [
       'a role of IAM Identity Center',
       { analystRoles: ['Analysts', 'AWSReservedSSO_Data_0a1b2c3d4e5f6071'] },

@@ -175,11 +175,6 @@ describe('settings', () => {
       'startDate is "2026-02-30"; allowed: a day of the calendar',
     ],
     [
-      'the alias of a key',
-      { ...withBrand({}), deployment: { lakeKeyArn: 'alias/lake' } },
-      'lakeKeyArn is "alias/lake"; allowed: the ARN of a key of KMS',
-    ],
-    [
       'an expression of times',
       { ...withBrand({}), deployment: { schedule: 'cron(5 6 * * ? *)' } },
       'schedule is "cron(5 6 * * ? *)"; allowed: a rate of 1 to 99999 minutes, hours or days: rate(15 minutes)',
