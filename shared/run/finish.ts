@@ -11,6 +11,7 @@ import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
+  type ReportState,
   isLastRunFresh,
   monthContent,
   recordMonths,
@@ -37,15 +38,15 @@ export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
- * Last, it records when each month is next due. If a run dies before, the months stay marked dirty and the next run
- * examines them.
+ * @returns the last change of the report state: it records when each month is next due. If a run dies before that, the
+ * months stay marked dirty and the next run examines them.
  * @param ended missing for a run of a range, which the watcher must not see
  */
 export async function finishReport(
   ctx: RunContext,
   { seen, examinedAll, published, sizeBefore }: Examined,
   ended: EndedReport | undefined,
-): Promise<void> {
+): Promise<(state: ReportState) => ReportState> {
   const months = [...seen.keys()];
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
@@ -81,23 +82,24 @@ export async function finishReport(
   // dirty.
   await publishIceberg(ctx, covered, mayVacuum ? 'expire' : undefined);
   await sendEvents(ctx, months, hasReturnedRecords);
-  if (mayVacuum) await vacuumOrLog(ctx, at);
+  const isVacuumed = mayVacuum && (await vacuumOrLog(ctx));
 
   const examined = new Map<string, ExaminedMonth>();
   for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
   const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
-  await ctx.reportState.update((current) => {
+  return (current) => {
     const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
     const next = {
       ...recorded,
       ...(isDaily && examinedAll && { examinedAt: at }),
       hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
+      ...(isVacuumed && { vacuumedAt: at }),
       viewsOf,
     };
     const lastRun = ended && lastRunOf(ctx, ended);
     if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
     return lastRun ? withLastRun(next, lastRun) : next;
-  });
+  };
 }
 
 /** Records that a run failed before it could finish. Never fails: if no run reports, the watcher notices that too. */
@@ -118,15 +120,16 @@ function lastRunOf(
 }
 
 /** If the vacuum fails, the next run tries again. Nothing else stops: coverage and due times are still written. */
-async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
+async function vacuumOrLog(ctx: RunContext): Promise<boolean> {
   try {
     const months = await vacuum(ctx);
     for (const table of LEDGER_TABLES) await vacuumLedgerTable(ctx, table);
     await vacuumIceberg(ctx);
-    await ctx.reportState.update((state) => ({ ...state, vacuumedAt: at }));
     await forgetOldVersions(ctx, months);
+    return true;
   } catch (thrown) {
     ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
+    return false;
   }
 }
 

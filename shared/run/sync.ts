@@ -70,6 +70,8 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   };
   const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
   for (const sync of upstreamFirst) await planSync(sync, learnTime);
+  // At once, because the changes of all reports are then one write.
+  await Promise.all(syncs.map(beginReading));
   const isClock = ({ brokeOff }: ReportSync) =>
     brokeOff && asBrandReportsError(brokeOff.thrown).code === CLOCKS_DIFFER;
   // A report without due days asks for no time, and would date its end by a wrong clock.
@@ -77,9 +79,9 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   if (brokeOff) for (const sync of syncs) sync.brokeOff ??= brokeOff;
   await readDays(syncs);
 
-  const synced: SyncedReport[] = [];
-  for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });
-  return synced;
+  const ended: (() => Promise<SyncedReport>)[] = [];
+  for (const sync of syncs) ended.push(await finishSync(sync));
+  return Promise.all(ended.map((record) => record()));
 }
 
 function beginSync(report: ReportToSync): ReportSync {
@@ -124,6 +126,16 @@ async function planSync(sync: ReportSync, learnTime: () => Promise<void>): Promi
     sync.left = new Map(plan.due.map((due) => [due.day, due]));
     for (const day of sync.left.keys()) days.set(day, notRead(day, 'pending'));
     for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
+  } catch (thrown) {
+    sync.brokeOff = { thrown };
+  }
+}
+
+async function beginReading(sync: ReportSync): Promise<void> {
+  const { plan, ctx } = sync;
+  if (!plan || sync.brokeOff) return;
+  try {
+    await ctx.reportState.update(plan.begin);
   } catch (thrown) {
     sync.brokeOff = { thrown };
   }
@@ -218,33 +230,40 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
   }
 }
 
-async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
+/** @returns a function that records how the report ended. Called for all reports at once, they are one write */
+async function finishSync(sync: ReportSync): Promise<() => Promise<SyncedReport>> {
   const { ctx, plan, brokeOff, failedDay } = sync;
   const days = [...sync.days.values()];
-  const outcomeOf = (status: ReportOutcome['status'], error?: ReportOutcome['error']) => ({
-    ...{ brand: ctx.brand, report: ctx.report.name, status, days, ...sync.traffic() },
-    ...(error && { error }),
+  const endedAs = (status: ReportOutcome['status'], error?: ReportOutcome['error']) => ({
+    ctx,
+    outcome: {
+      ...{ brand: ctx.brand, report: ctx.report.name, status, days, ...sync.traffic() },
+      ...(error && { error }),
+    },
   });
+  const failed = async (thrown: unknown) => {
+    const error = redactedFailure(thrown, ctx.service);
+    if (isEndOfRun(error)) return endedAs('incomplete');
+    const ended = endedAs(reportStatus([], error), errorSummary(error));
+    // The time of the record would be wrong.
+    if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, ended.outcome);
+    ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
+    return ended;
+  };
   try {
     if (!plan || brokeOff) throw brokeOff?.thrown;
     const { seen, examinedAll, size: sizeBefore } = plan;
     const failure = failedDay ?? plan.error;
     const error = failure && errorSummary(failure);
-    const outcome = outcomeOf(reportStatus(days, error), error);
+    const ended = endedAs(reportStatus(days, error), error);
     const published = days
       .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
       .map(({ dt }) => dt);
     const examined = { seen, examinedAll, published, sizeBefore };
-    await finishReport(ctx, examined, sync.range() ? undefined : outcome);
-    return outcome;
+    const end = await finishReport(ctx, examined, sync.range() ? undefined : ended.outcome);
+    return () => ctx.reportState.update(end).then(() => ended, failed);
   } catch (thrown) {
-    const error = redactedFailure(thrown, ctx.service);
-    if (isEndOfRun(error)) return outcomeOf('incomplete');
-    const outcome = outcomeOf(reportStatus([], error), errorSummary(error));
-    // The time of the record would be wrong.
-    if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, outcome);
-    ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
-    return outcome;
+    return () => failed(thrown);
   }
 }
 

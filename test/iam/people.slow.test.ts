@@ -107,7 +107,7 @@ describe('the policy of operators', () => {
     const calls: Call[] = [
       ...[
         'snapshots/orders/brand=acme/dt=x/y',
-        'ledger/order_list/acme/state.json',
+        'ledger/acme/state.json',
         'raw/x',
         'snapshots/orders_before/x',
       ].map((key): Call => ['s3:GetObject', object(key)]),

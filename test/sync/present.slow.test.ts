@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, endOfDay } from '../../shared/days.ts';
-import { reportStateKey } from '../../shared/lake/paths.ts';
-import { isJsonObject, parseJson } from '../../shared/json.ts';
+import { storedState } from '../fakes/report-states.ts';
 import { ledgerEntry, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, type SyncOptions, ZONE } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -102,8 +101,5 @@ describe('a machine whose clock is set by hours while a run works', () => {
 });
 
 async function vacuumedAt({ store }: SampleLake): Promise<number> {
-  const stored = await store.get(reportStateKey('clicks_list', BRAND));
-  const state = parseJson(Buffer.from(stored?.body ?? []).toString());
-  const at = isJsonObject(state) ? state.vacuumedAt : undefined;
-  return typeof at === 'string' ? Date.parse(at) : Number.NaN;
+  return Date.parse((await storedState(store, 'clicks_list', BRAND))?.vacuumedAt ?? '');
 }
