@@ -34,8 +34,8 @@ import {
   metadataBytes,
   parseMetadata,
   schemaFor,
+  thinned,
   withSnapshot,
-  withoutSnapshots,
 } from './metadata.ts';
 
 const CONCURRENCY = 8;
@@ -100,7 +100,7 @@ export async function publishIceberg(
     const fromMs = clock.earlierMs() - iceberg.keptMs;
     const grown =
       changed.length > 0 || mode === 'anew' ? await withCommit(ctx, table, before, changed) : mode && table;
-    const next = grown && withoutSnapshots(grown, fromMs);
+    const next = grown && thinned(grown, fromMs, clock.earlierMs());
     if (!next || next === table) return;
     const columns = tableColumns(report, await ctx.schema.cached());
     const { table: name, description } = report;
@@ -152,7 +152,6 @@ async function withCommit(
   );
   return withSnapshot(table ?? { location: locationOf(ctx), schemas: [], snapshots: [] }, commit.schema, {
     'snapshot-id': commit.snapshotId,
-    ...(last && { 'parent-snapshot-id': last['snapshot-id'] }),
     'sequence-number': commit.sequence,
     'timestamp-ms': Math.max(ctx.clock.wallMs(), (last?.['timestamp-ms'] ?? 0) + 1),
     'manifest-list': list,
@@ -289,9 +288,9 @@ const METADATA = /^v\d+(-[0-9a-f]{16})?\.metadata\.json$/;
 const AVRO = /^(snap-\d+|.+-\d{4}-\d\d-[0-9a-f]{16}-\d+)\.avro$/;
 
 /**
- * Keeps the newest metadata that is a day old, all newer objects, and the objects that its oldest snapshot names:
- * every object of a later snapshot was written after that snapshot or taken from it. Objects of failed commits are
- * deleted too.
+ * Keeps the newest metadata that is a day old, all newer objects, and the objects that its snapshots from before its last
+ * 24 hours name: every object of a later snapshot was written after the last of these or taken from it. Objects of
+ * snapshots that were thinned out, and of failed commits, are deleted.
  */
 export async function vacuumIceberg(context: BrandReport): Promise<void> {
   const { iceberg, lake, report, clock } = context;
@@ -310,12 +309,18 @@ export async function vacuumIceberg(context: BrandReport): Promise<void> {
   if (!yesterday) return;
   const ctx = { ...context, iceberg };
   const addressOf = (key: string) => `${iceberg.catalog.url}/${key}`;
-  const oldest = (await readAt(ctx, addressOf(yesterday.key), parseMetadata))?.snapshots[0];
-  const manifests = oldest && (await readAt(ctx, oldest['manifest-list'], readManifestList));
-  if (!manifests) return;
-  const named = new Set([oldest['manifest-list'], ...manifests.map((each) => each.manifest_path)]);
+  const { snapshots = [] } = (await readAt(ctx, addressOf(yesterday.key), parseMetadata)) ?? {};
+  const before = snapshots.filter(
+    (one, index) => index === 0 || one['timestamp-ms'] <= yesterday.writtenMs - DAY_MS,
+  );
+  const named = new Set<string>();
+  for (const { 'manifest-list': address } of before) {
+    const manifests = await readAt(ctx, address, readManifestList);
+    if (!manifests) return;
+    for (const key of [address, ...manifests.map((each) => each.manifest_path)]) named.add(key);
+  }
   // The clock of the store may differ from the clock that dated the snapshot.
-  const sinceMs = oldest['timestamp-ms'] - DAY_MS;
+  const sinceMs = (before.at(-1)?.['timestamp-ms'] ?? 0) - DAY_MS;
   const isGarbage = ({ key, name, writtenMs }: (typeof objects)[number]) =>
     METADATA.test(name)
       ? writtenMs < yesterday.writtenMs

@@ -38,15 +38,15 @@ export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
 /**
- * @returns the last change of the report state: it records when each month is next due. If a run dies before that, the
- * months stay marked dirty and the next run examines them.
+ * @returns a function that records when each month is next due. If a run dies before that, the months stay marked dirty
+ * and the next run examines them. Called for all reports at once, their changes of the state are one write.
  * @param ended missing for a run of a range, which the watcher must not see
  */
 export async function finishReport(
   ctx: RunContext,
   { seen, examinedAll, published, sizeBefore }: Examined,
   ended: EndedReport | undefined,
-): Promise<(state: ReportState) => ReportState> {
+): Promise<() => Promise<void>> {
   const months = [...seen.keys()];
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
@@ -82,23 +82,27 @@ export async function finishReport(
   // dirty.
   await publishIceberg(ctx, covered, mayVacuum ? 'expire' : undefined);
   await sendEvents(ctx, months, hasReturnedRecords);
-  const isVacuumed = mayVacuum && (await vacuumOrLog(ctx));
+  const vacuumed = mayVacuum ? await orLog(ctx, () => vacuumAll(ctx)) : undefined;
 
   const examined = new Map<string, ExaminedMonth>();
   for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
   const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
-  return (current) => {
+  const record = (current: ReportState) => {
     const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
     const next = {
       ...recorded,
       ...(isDaily && examinedAll && { examinedAt: at }),
       hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
-      ...(isVacuumed && { vacuumedAt: at }),
+      ...(vacuumed && { vacuumedAt: at }),
       viewsOf,
     };
     const lastRun = ended && lastRunOf(ctx, ended);
     if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
     return lastRun ? withLastRun(next, lastRun) : next;
+  };
+  return async () => {
+    await ctx.reportState.update(record);
+    if (vacuumed) await orLog(ctx, () => forgetOldVersions(ctx, vacuumed));
   };
 }
 
@@ -120,17 +124,20 @@ function lastRunOf(
 }
 
 /** If the vacuum fails, the next run tries again. Nothing else stops: coverage and due times are still written. */
-async function vacuumOrLog(ctx: RunContext): Promise<boolean> {
+async function orLog<T>(ctx: RunContext, act: () => Promise<T>): Promise<T | undefined> {
   try {
-    const months = await vacuum(ctx);
-    for (const table of LEDGER_TABLES) await vacuumLedgerTable(ctx, table);
-    await vacuumIceberg(ctx);
-    await forgetOldVersions(ctx, months);
-    return true;
+    return await act();
   } catch (thrown) {
     ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
-    return false;
+    return undefined;
   }
+}
+
+async function vacuumAll(ctx: RunContext): Promise<string[]> {
+  const months = await vacuum(ctx);
+  for (const table of LEDGER_TABLES) await vacuumLedgerTable(ctx, table);
+  await vacuumIceberg(ctx);
+  return months;
 }
 
 /** After two days there is time in any case, or runs whose time is always up would never do the daily work. */

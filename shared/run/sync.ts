@@ -260,8 +260,8 @@ async function finishSync(sync: ReportSync): Promise<() => Promise<SyncedReport>
       .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
       .map(({ dt }) => dt);
     const examined = { seen, examinedAll, published, sizeBefore };
-    const end = await finishReport(ctx, examined, sync.range() ? undefined : ended.outcome);
-    return () => ctx.reportState.update(end).then(() => ended, failed);
+    const record = await finishReport(ctx, examined, sync.range() ? undefined : ended.outcome);
+    return () => record().then(() => ended, failed);
   } catch (thrown) {
     return () => failed(thrown);
   }

@@ -22,6 +22,7 @@ const PACKAGES = [
   'duckdb-extension-avro==1.5.5',
 ];
 const INSTANTS = 1_000;
+const ICEBERG = { catalogs: ['hive', 'iceberg'] };
 const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01'] as const;
 const sample = sharedLakes({
   now: '2026-03-01T17:00:00Z',
@@ -46,7 +47,7 @@ it('I3: pyiceberg and DuckDB read the same rows as the links and --as-of, after 
   for (let run = 0; run < 6; run += 1) {
     if (run > 0)
       alter(lake, 'order_list', random.pick(DAYS), { status: `state ${run}`, [`field_${run}`]: run });
-    expect(await lake.sync({ lake: disk })).toMatchObject({ status: 'complete' });
+    expect(await lake.sync({ lake: disk, commonSettings: ICEBERG })).toMatchObject({ status: 'complete' });
     lake.advance(MINUTE_MS);
     const fromMs = lake.nowMs;
     lake.advance(random.whole(7, 12) * HOUR_MS);
