@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
-import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
+import { vacuumIceberg } from '../iceberg/index.ts';
 import { hasNewEvents, sendEvents } from './send-events.ts';
 import { vacuumLedgerTable, forgetOldVersions, vacuum } from './vacuum.ts';
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
@@ -26,6 +26,7 @@ import { runDataChecks } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
+import type { EndingReport } from './iceberg-commits.ts';
 import type { ReportPlan } from './plan-report.ts';
 
 export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
@@ -37,16 +38,25 @@ export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
 
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
+/** A report whose days are read and covered. Its Iceberg table is written next. */
+export interface CoveredReport extends EndingReport {
+  /**
+   * Sends events and removes old objects: after the Iceberg table is written, so that none of its snapshots references
+   * what is removed.
+   * @returns a function that records when each month is next due. If a run dies before that, the months stay marked dirty
+   * and the next run examines them. Called for all reports at once, their changes of the state are one write.
+   */
+  finish(): Promise<() => Promise<void>>;
+}
+
 /**
- * @returns a function that records when each month is next due. If a run dies before that, the months stay marked dirty
- * and the next run examines them. Called for all reports at once, their changes of the state are one write.
  * @param ended missing for a run of a range, which the watcher must not see
  */
-export async function finishReport(
+export async function coverReport(
   ctx: RunContext,
   { seen, examinedAll, published, sizeBefore }: Examined,
   ended: EndedReport | undefined,
-): Promise<() => Promise<void>> {
+): Promise<CoveredReport> {
   const months = [...seen.keys()];
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
@@ -78,32 +88,33 @@ export async function finishReport(
   // read.
   const mayVacuum =
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
-  // Before the vacuum, so that no snapshot of Iceberg references what the vacuum deletes. A failure leaves the months
-  // dirty.
-  await publishIceberg(ctx, covered, mayVacuum ? 'expire' : undefined);
-  await sendEvents(ctx, months, hasReturnedRecords);
-  const vacuumed = mayVacuum ? await orLog(ctx, () => vacuumAll(ctx)) : undefined;
+  return { of: ctx, months: covered, expires: mayVacuum, finish };
 
-  const examined = new Map<string, ExaminedMonth>();
-  for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
-  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
-  const record = (current: ReportState) => {
-    const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
-    const next = {
-      ...recorded,
-      ...(isDaily && examinedAll && { examinedAt: at }),
-      hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
-      ...(vacuumed && { vacuumedAt: at }),
-      viewsOf,
+  async function finish(): Promise<() => Promise<void>> {
+    await sendEvents(ctx, months, hasReturnedRecords);
+    const vacuumed = mayVacuum ? await orLog(ctx, () => vacuumAll(ctx)) : undefined;
+
+    const examined = new Map<string, ExaminedMonth>();
+    for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
+    const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
+    const record = (current: ReportState) => {
+      const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
+      const next = {
+        ...recorded,
+        ...(isDaily && examinedAll && { examinedAt: at }),
+        hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
+        ...(vacuumed && { vacuumedAt: at }),
+        viewsOf,
+      };
+      const lastRun = ended && lastRunOf(ctx, ended);
+      if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
+      return lastRun ? withLastRun(next, lastRun) : next;
     };
-    const lastRun = ended && lastRunOf(ctx, ended);
-    if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
-    return lastRun ? withLastRun(next, lastRun) : next;
-  };
-  return async () => {
-    await ctx.reportState.update(record);
-    if (vacuumed) await orLog(ctx, () => forgetOldVersions(ctx, vacuumed));
-  };
+    return async () => {
+      await ctx.reportState.update(record);
+      if (vacuumed) await orLog(ctx, () => forgetOldVersions(ctx, vacuumed));
+    };
+  }
 }
 
 /** Records that a run failed before it could finish. Never fails: if no run reports, the watcher notices that too. */

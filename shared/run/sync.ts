@@ -10,7 +10,8 @@
  * the day is recorded as failed, and other reports and brands go on.
  */
 import { type BrandReportsError, asBrandReportsError, redactedFailure, stackOf } from '../errors.ts';
-import { finishReport, recordFailedRun } from './finish.ts';
+import { type CoveredReport, coverReport, recordFailedRun } from './finish.ts';
+import type { IcebergCommits } from './iceberg-commits.ts';
 import {
   type DayOutcome,
   type ReportOutcome,
@@ -55,9 +56,15 @@ interface ReportSync extends ReportToSync {
   breaker: ReturnType<typeof createCircuitBreaker>;
   failedDay?: BrandReportsError;
   brokeOff?: { thrown: unknown };
+  /** How the report ended, if nothing fails from now on. */
+  outcome?: ReportOutcome;
+  covered?: CoveredReport;
 }
 
-export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
+export async function syncReports(
+  reports: readonly ReportToSync[],
+  iceberg: IcebergCommits,
+): Promise<SyncedReport[]> {
   const syncs = reports.map(beginSync);
   for (const sync of syncs) {
     sync.upstream = syncs.find(({ ctx }) => ctx.report.name === sync.ctx.upstream?.report.name);
@@ -79,8 +86,14 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   if (brokeOff) for (const sync of syncs) sync.brokeOff ??= brokeOff;
   await readDays(syncs);
 
+  for (const sync of syncs) await coverSync(sync);
+  const covered = syncs.flatMap(({ covered }) => (covered?.of.iceberg ? [covered] : []));
+  const failures = covered.length > 0 ? await iceberg.commit(covered) : new Map();
   const ended: (() => Promise<SyncedReport>)[] = [];
-  for (const sync of syncs) ended.push(await finishSync(sync));
+  for (const sync of syncs) {
+    if (failures.has(sync.ctx)) sync.brokeOff ??= { thrown: failures.get(sync.ctx) };
+    ended.push(await finishSync(sync));
+  }
   return Promise.all(ended.map((record) => record()));
 }
 
@@ -230,38 +243,49 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
   }
 }
 
+async function coverSync(sync: ReportSync): Promise<void> {
+  const { ctx, plan, brokeOff, failedDay, days } = sync;
+  if (!plan || brokeOff) return;
+  const { seen, examinedAll, size: sizeBefore } = plan;
+  const failure = failedDay ?? plan.error;
+  const error = failure && errorSummary(failure);
+  sync.outcome = outcomeOf(sync, reportStatus([...days.values()], error), error);
+  const published = [...days.values()]
+    .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
+    .map(({ dt }) => dt);
+  const examined = { seen, examinedAll, published, sizeBefore };
+  try {
+    sync.covered = await coverReport(ctx, examined, sync.range() ? undefined : sync.outcome);
+  } catch (thrown) {
+    sync.brokeOff = { thrown };
+  }
+}
+
+function outcomeOf(
+  { ctx, days, traffic }: ReportSync,
+  status: ReportOutcome['status'],
+  error?: ReportOutcome['error'],
+): ReportOutcome {
+  const of = { brand: ctx.brand, report: ctx.report.name, status, days: [...days.values()], ...traffic() };
+  return { ...of, ...(error && { error }) };
+}
+
 /** @returns a function that records how the report ended. Called for all reports at once, they are one write */
 async function finishSync(sync: ReportSync): Promise<() => Promise<SyncedReport>> {
-  const { ctx, plan, brokeOff, failedDay } = sync;
-  const days = [...sync.days.values()];
-  const endedAs = (status: ReportOutcome['status'], error?: ReportOutcome['error']) => ({
-    ctx,
-    outcome: {
-      ...{ brand: ctx.brand, report: ctx.report.name, status, days, ...sync.traffic() },
-      ...(error && { error }),
-    },
-  });
-  const failed = async (thrown: unknown) => {
+  const { ctx, covered, outcome, brokeOff } = sync;
+  const failed = async (thrown: unknown): Promise<SyncedReport> => {
     const error = redactedFailure(thrown, ctx.service);
-    if (isEndOfRun(error)) return endedAs('incomplete');
-    const ended = endedAs(reportStatus([], error), errorSummary(error));
+    if (isEndOfRun(error)) return { ctx, outcome: outcomeOf(sync, 'incomplete') };
+    const ended = outcomeOf(sync, reportStatus([], error), errorSummary(error));
     // The time of the record would be wrong.
-    if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, ended.outcome);
+    if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, ended);
     ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
-    return ended;
+    return { ctx, outcome: ended };
   };
   try {
-    if (!plan || brokeOff) throw brokeOff?.thrown;
-    const { seen, examinedAll, size: sizeBefore } = plan;
-    const failure = failedDay ?? plan.error;
-    const error = failure && errorSummary(failure);
-    const ended = endedAs(reportStatus(days, error), error);
-    const published = days
-      .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
-      .map(({ dt }) => dt);
-    const examined = { seen, examinedAll, published, sizeBefore };
-    const record = await finishReport(ctx, examined, sync.range() ? undefined : ended.outcome);
-    return () => record().then(() => ended, failed);
+    if (!covered || !outcome || brokeOff) throw brokeOff?.thrown;
+    const record = await covered.finish();
+    return () => record().then(() => ({ ctx, outcome }), failed);
   } catch (thrown) {
     return () => failed(thrown);
   }

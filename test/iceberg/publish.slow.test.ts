@@ -138,6 +138,19 @@ describe('the Iceberg table of a report', () => {
     ]);
   });
 
+  it('has one snapshot for all brands that end together in a run', async () => {
+    const lake = sample.emptyLake();
+    const { baseUrl } = lake.brand;
+    const own = { baseUrl, service: lake.service.serviceName, timeZone: 'UTC', startDate: DAYS[0] ?? '' };
+    const brands = Object.fromEntries(['acme', 'bolt', 'globex'].map((name) => [name, own]));
+    expect(await sync(lake, { commonSettings: { ...ICEBERG, brands } })).toMatchObject({
+      status: 'complete',
+    });
+    expect(readTable(lake.store)?.snapshots).toHaveLength(1);
+    const found = filesOf(lake.store, current(lake) ?? fail()).map(({ brand }) => brand);
+    expect(new Set(found)).toEqual(new Set(Object.keys(brands)));
+  });
+
   it.each<[string, (lake: SampleLake) => void, string]>([
     [
       'was moved',
