@@ -14,6 +14,7 @@ import {
 import { Construct } from 'constructs';
 import { configError } from '../shared/errors.ts';
 import type { DeploymentSettings } from '../shared/settings/deployment.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import {
   CATALOG_STAMP_KEY,
   COVERAGE_PAGE_KEY,
@@ -43,6 +44,7 @@ import { output } from './names.ts';
 export interface LakeProps {
   reports: ReportRegistry;
   deployment: DeploymentSettings;
+  catalogs: Settings['catalogs'];
   /** An existing bucket; missing: the stack creates one. */
   bucket?: IBucket | undefined;
 }
@@ -65,14 +67,17 @@ export class Lake extends Construct {
   private readonly keyArn: string | undefined;
   private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
+  /** The objects of the Iceberg tables, if the settings ask for them. */
+  private readonly iceberg: readonly string[];
   private readonly ledgerTables = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
 
-  constructor(scope: Construct, id: string, { reports, deployment, bucket }: LakeProps) {
+  constructor(scope: Construct, id: string, { reports, deployment, catalogs, bucket }: LakeProps) {
     super(scope, id);
     const { keepLake, lakeKeyArn } = deployment;
     this.reports = reports;
     this.keyArn = lakeKeyArn ?? bucket?.encryptionKey?.keyArn;
     this.keepLake = keepLake;
+    this.iceberg = catalogs.includes('iceberg') ? [`${ICEBERG_PREFIX}*`] : [];
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
     if (bucket) this.refuseShared(bucket.bucketName);
     this.url = `s3://${this.bucket.bucketName}`;
@@ -101,7 +106,7 @@ export class Lake extends Construct {
     // These tables follow from the ledgers: a function that writes them never reads them.
     this.grant(grantee, ['s3:PutObject'], [`${tablePrefix(COVERAGE_TABLE)}*`]);
     this.grant(grantee, DELETE, this.ledgerTables);
-    this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
+    this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, ...this.iceberg]);
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${RATES_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:ListBucket']);
     grantKey(grantee, this.keyArn, 's3', 'write');
@@ -110,7 +115,7 @@ export class Lake extends Construct {
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`, `${CLOSES_PREFIX}*`]);
     this.grant(grantee, CHANGE, [
-      ...[`${LEDGERS_PREFIX}*`, `${ICEBERG_PREFIX}*`],
+      ...[`${LEDGERS_PREFIX}*`, ...this.iceberg],
       ...[WATCH_KEY, CATALOG_STAMP_KEY],
     ]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...this.ledgerTables]);
@@ -146,7 +151,7 @@ export class Lake extends Construct {
   }
 
   grantQuery(grantee: Grantee): void {
-    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
+    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, ...this.iceberg]);
     this.grant(grantee, WRITE_RESULTS, [`${QUERY_RESULTS_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads']);
     grantKey(grantee, this.keyArn, 's3', 'write');
