@@ -287,7 +287,7 @@ function policiesOfBrands(brands: readonly string[]): (brand: string) => Allows 
   const settings = parseSettings({ brands: Object.fromEntries(brands.map((name) => [name, ACME])) }, reports);
   const { deployment } = settings;
   const stack = new Stack(new App(), 'BrandReports');
-  const lake = new Lake(stack, 'Lake', { reports, deployment });
+  const lake = new Lake(stack, 'Lake', { catalogs: settings.catalogs, reports, deployment });
   const catalog = new Catalog(stack, 'Catalog', { reports, settings });
   for (const brand of brands)
     new BrandAccess(stack, `Brand-${brand}`, { brand, roleNames: [], deployment, lake, catalog });
