@@ -97,10 +97,7 @@ function items(brands: number): Item[] {
     { name: 'EventBridge, events', perDay: day.events * brands, price: prices.event },
     {
       name: 'S3, PUT and LIST',
-      perDay: requests(
-        WRITES,
-        ({ writesAndLists }) => writesAndLists,
-      ),
+      perDay: requests(WRITES, ({ writesAndLists }) => writesAndLists),
       price: prices.s3Write,
     },
     { name: 'S3, GET', perDay: requests(/^(Get|Head)Object/, ({ gets }) => gets), price: prices.s3Read },
@@ -344,7 +341,7 @@ ${watcherRuns()}
   \`clicks_detail\` costs one request for each click, so it is off by default.
 - **The watcher** runs ${day.watcherRuns} times a day and takes ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers, and reads the report states, the ledgers
   of five months and the ledgers of months in which a day is due: ${rounded(watcherRunOf(1).gets * day.watcherRuns)} GET a day here.
-- **[Iceberg tables](../how-to/iceberg-tables.md)** are not in this bill: they are off unless the setting \`catalogs\` asks for them.
+- **[Iceberg tables](../how-to/iceberg-tables.md)** are not in this bill: they are off unless the setting \`catalogs\` names them.
   A commit takes three requests to write, and brands that end together share it.
 - **[Events](../reference/events.md)** cost little: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.
 - **Age** costs little. A run reads its report's state, and ledgers and partitions only of months in which a day may be due,

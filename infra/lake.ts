@@ -67,7 +67,7 @@ export class Lake extends Construct {
   private readonly keyArn: string | undefined;
   private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
-  /** The objects of the Iceberg tables, if the settings ask for them. */
+  /** The objects of the Iceberg tables, if the settings name them. */
   private readonly iceberg: readonly string[];
   private readonly ledgerTables = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
 

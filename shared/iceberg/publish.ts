@@ -308,9 +308,9 @@ const METADATA = /^v\d+(-[0-9a-f]{16})?\.metadata\.json$/;
 const AVRO = /^(snap-\d+|.+-\d{4}-\d\d-[0-9a-f]{16}-\d+)\.avro$/;
 
 /**
- * Keeps the newest metadata that is a day old, all newer objects, and the objects that its snapshots from before its last
- * 24 hours name: every object of a later snapshot was written after the last of these or taken from it. Objects of
- * snapshots that were thinned out, and of failed commits, are deleted.
+ * Keeps the newest metadata that is a day old and all newer objects. It also keeps the objects that snapshots from before
+ * the last 24 hours of that metadata name: every object of a later snapshot was written after the last of these or taken
+ * from it. Objects of thinned snapshots, and of failed commits, are deleted.
  */
 export async function vacuumIceberg(context: BrandReport): Promise<void> {
   const { iceberg, lake, report, clock } = context;

@@ -243,7 +243,12 @@ async function deploy(deployment: JsonObject, history = 0, existing?: Existing):
     analystRoles: ['Analysts'],
     brandAccess: { acme: ['AcmeTeam'] },
   };
-  const input = { ...others, catalogs: ['hive', 'iceberg'], brands: Object.fromEntries(earlier), deployment: { ...people, ...deployment } };
+  const input = {
+    ...others,
+    catalogs: ['hive', 'iceberg'],
+    brands: Object.fromEntries(earlier),
+    deployment: { ...people, ...deployment },
+  };
   settings = parseSettings(input, reports);
   ({ bucket, database } = await deployTo(aws, folder.path, input, existing));
   // As the schedule does within the hour.

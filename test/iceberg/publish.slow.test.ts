@@ -219,7 +219,7 @@ describe('the Iceberg table of a report', () => {
     await expectProjected(lake);
   });
 
-  it('is left out unless the settings ask for it', async () => {
+  it('is left out unless the settings name it', async () => {
     const lake = sample.emptyLake();
     await sync(lake, { commonSettings: {} });
     expect([...lake.store.objects.keys()].filter((key) => key.startsWith('iceberg/'))).toEqual([]);

@@ -218,7 +218,7 @@ describe('the catalog of the stack', () => {
     both.resourceCountIs('AWS::LakeFormation::PrincipalPermissions', 0);
   });
 
-  it('has nothing of Iceberg, unless the settings ask for it', () => {
+  it('has nothing of Iceberg, unless the settings name it', () => {
     const named = (template: Template) =>
       Object.values(template.findResources('AWS::Glue::Database')).map(
         ({ Properties }) => Properties.DatabaseInput.Name,

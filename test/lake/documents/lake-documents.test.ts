@@ -7,12 +7,12 @@ import { clicks } from '../../../shared/reports/clicks.ts';
 import { orders } from '../../../shared/reports/orders.ts';
 import { type MemoryStore, memoryStore } from '../../fakes/memory-store.ts';
 
-function documentsOf(store: ObjectStore = memoryStore(), random = 0.5) {
+function documentsOf(store: ObjectStore = memoryStore(), random = 0.5, writer = 'id') {
   const slept: number[] = [];
   let ids = 0;
   const documents = createLakeDocuments({
     store,
-    newId: () => `id-${++ids}`,
+    newId: () => `${writer}-${++ids}`,
     clock: { sleep: async (ms) => void slept.push(ms), wallMs: () => 0 },
     random: () => random,
   });
@@ -95,6 +95,17 @@ describe('a document of the lake', () => {
     const reports = { order_list: { ...NO_STATE, policy: 'p1' }, clicks_list: { ...NO_STATE, policy: 'p1' } };
     const written = { version: 1, reports, recentWrites: ['id-1'] };
     expect(JSON.parse(bodyOf(store, 'ledger/acme/state.json'))).toEqual(written);
+  });
+
+  it('I5: keeps the states of other reports that another process writes at the same time', async () => {
+    const store = memoryStore();
+    const writes = ['order_list', 'clicks_list'].map((report) => {
+      const state = documentsOf(store, 0.5, report).documents.reportState(report, 'acme');
+      return state.update((current) => ({ ...current, policy: report }));
+    });
+    await Promise.all(writes);
+    const { reports } = JSON.parse(bodyOf(store, 'ledger/acme/state.json'));
+    expect(reports).toMatchObject({ order_list: { policy: 'order_list' }, clicks_list: { policy: 'clicks_list' } });
   });
 
   it('begins anew if it is the damaged state of a brand, because runs find out its contents again', async () => {
