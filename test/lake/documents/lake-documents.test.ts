@@ -105,7 +105,10 @@ describe('a document of the lake', () => {
     });
     await Promise.all(writes);
     const { reports } = JSON.parse(bodyOf(store, 'ledger/acme/state.json'));
-    expect(reports).toMatchObject({ order_list: { policy: 'order_list' }, clicks_list: { policy: 'clicks_list' } });
+    expect(reports).toMatchObject({
+      order_list: { policy: 'order_list' },
+      clicks_list: { policy: 'clicks_list' },
+    });
   });
 
   it('begins anew if it is the damaged state of a brand, because runs find out its contents again', async () => {
