@@ -317,8 +317,9 @@ A run has 13 minutes. What they do not suffice for is left to the next start, wh
 use further instances of the same function. \`reservedConcurrency\` keeps instances free for it, and is also its maximum; AWS requires 100
 unreserved instances, so it needs a quota of more than 100.
 
-A run in which no day is due writes ${rounded(day.idleWrites)} objects for a brand with five reports. A run that reads its due days, and finds no
-new record, writes ${rounded(day.unchangedWrites)}: the claims and readings in the ledgers, and the records as they came.
+A second run right after a run at the end of the day sends ${rounded(day.unchangedWrites)} PUT and LIST for a brand with five reports, and ${rounded(day.idleWrites)} if \`every\` is \`1 day\`
+for each report. Runs later in the day send more, because each re-read day has a claim, its records as they came, and a reading in the
+ledger.
 
 ## Limits of many brands
 

@@ -212,9 +212,9 @@ describe('the catalog of the stack', () => {
     left.hasResourceProperties('AWS::Glue::Database', {
       DatabaseInput: { CreateTableDefaultPermissions: [] },
     });
-    // Each function may create and use all tables of both databases.
+    // Each function may create and use all tables of the database.
     const grants = left.findResources('AWS::LakeFormation::PrincipalPermissions');
-    expect(Object.keys(grants)).toHaveLength(2 * 4);
+    expect(Object.keys(grants)).toHaveLength(2 * 2);
     both.resourceCountIs('AWS::LakeFormation::PrincipalPermissions', 0);
   });
 
@@ -226,7 +226,8 @@ describe('the catalog of the stack', () => {
     expect(named(both)).toEqual(['brand_reports', 'brand_reports_iceberg']);
     const byDefault = Template.fromStack(stackOf({ brands: { acme: ACME } }));
     expect(named(byDefault)).toEqual(['brand_reports']);
-    expect(JSON.stringify(byDefault)).not.toMatch(/iceberg/i);
+    // A rule of the bucket expires what an earlier deployment wrote.
+    expect(JSON.stringify(byDefault)).not.toMatch(/_iceberg|\/iceberg\//);
   });
 
   it('is made by the functions: the template has no table and no resource of our own', () => {

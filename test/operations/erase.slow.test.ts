@@ -203,6 +203,8 @@ function isNeighbour(names: readonly ReportName[], from: string, to: string) {
     const isOfNames = key
       .split('/')
       .some((part) => [...names, ...tables].includes(part.replace('report=', '')));
+    // The state of the brand has the erased days of its reports.
+    if (key.endsWith('/state.json')) return false;
     if (day === '')
       return /^(snapshots|ledger|raw)\//.test(key) && !isOfNames && !key.endsWith('format.json');
     // The raw records of the day before may have the first instant of the range.
