@@ -11,7 +11,7 @@
 import { ACME } from '../test/infra/stack.ts';
 import { deployed } from './cost/deployed.ts';
 import { type Price, prices } from './cost/prices.ts';
-import { ASSUMED, steadyDay } from './cost/steady-day.ts';
+import { ASSUMED, WRITES, steadyDay } from './cost/steady-day.ts';
 import type { WatcherRun } from './cost/watcher.ts';
 
 const DAYS_PER_MONTH = 365 / 12;
@@ -20,7 +20,7 @@ const MB_PER_GB = 1024;
 const BYTES_PER_GB = 1e9;
 const BYTES_PER_TB = 1e12;
 const REPORTS = 5;
-const BRANDS = [1, 20, 300];
+const BRANDS = [1, 30, 300];
 /** The numbers of brands for which a watcher run is measured. */
 const MEASURED_WATCHER_RUNS = [1, 20] as const;
 /** The smallest amount that Athena charges for a query. */
@@ -97,10 +97,7 @@ function items(brands: number): Item[] {
     { name: 'EventBridge, events', perDay: day.events * brands, price: prices.event },
     {
       name: 'S3, PUT and LIST',
-      perDay: requests(
-        /^(PutObject|ListObjects|(Create|Complete)Multipart|UploadPart)/,
-        ({ writesAndLists }) => writesAndLists,
-      ),
+      perDay: requests(WRITES, ({ writesAndLists }) => writesAndLists),
       price: prices.s3Write,
     },
     { name: 'S3, GET', perDay: requests(/^(Get|Head)Object/, ({ gets }) => gets), price: prices.s3Read },
@@ -224,8 +221,8 @@ function billOfMany(): string {
 }
 
 function runs(): string {
-  const rows = BRANDS.map((brands) => [rounded(brands), rounded(secondsOfRun(brands), 2)]);
-  return table(['brands', 'seconds of an hourly run'], rows, []);
+  const rows = BRANDS.map((brands) => [rounded(brands), rounded(secondsOfRun(brands), 2), rounded(memoryMb)]);
+  return table(['brands', 'seconds of an hourly run', 'MB of its memory'], rows, []);
 }
 
 function watcherRuns(): string {
@@ -320,6 +317,10 @@ A run has 13 minutes. What they do not suffice for is left to the next start, wh
 use further instances of the same function. The prop \`reservedConcurrency\` keeps instances free for it, and is also its maximum; AWS requires 100
 unreserved instances, so it needs a quota of more than 100.
 
+A second run right after a run at the end of the day sends ${rounded(day.unchangedWrites)} PUT and LIST for a brand with five reports, and ${rounded(day.idleWrites)} if \`every\` is \`1 day\`
+for each report. Runs later in the day send more, because each re-read day has a claim, its records as they came, and a reading in the
+ledger.
+
 ## Limits of many brands
 
 - **The template** has the same size for any number of brands: one schedule starts the runs of all brands, and the settings are a file
@@ -341,8 +342,8 @@ ${watcherRuns()}
   \`clicks_detail\` costs one request for each click, so it is off by default.
 - **The watcher** runs ${day.watcherRuns} times a day and takes ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers, and reads the report states, the ledgers
   of five months and the ledgers of months in which a day is due: ${rounded(watcherRunOf(1).gets * day.watcherRuns)} GET a day here.
-- **[Iceberg tables](../how-to/iceberg-tables.md)** take four requests to write and a second of Lambda for each commit. The setting
-  \`catalogs\` leaves them out.
+- **[Iceberg tables](../how-to/iceberg-tables.md)** are not in this bill: they are off unless the setting \`catalogs\` names them.
+  A commit takes three requests to write, and brands that end together share it.
 - **[Events](../reference/events.md)** cost little: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.
 - **Age** costs little. A run reads its report's state, and ledgers and partitions only of months in which a day may be due,
   whether the lake has one year or ten. Once a day it reads all months.

@@ -15,6 +15,7 @@ import {
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { configError } from '../shared/errors.ts';
+import type { Settings } from '../shared/settings/settings.ts';
 import {
   CATALOG_STAMP_KEY,
   COVERAGE_PAGE_KEY,
@@ -45,6 +46,7 @@ import { output } from './names.ts';
 export interface LakeProps {
   reports: ReportRegistry;
   deployment: Deployment;
+  catalogs: Settings['catalogs'];
   /** An existing bucket; missing: the stack creates one. */
   bucket?: IBucket | undefined;
 }
@@ -83,14 +85,17 @@ export class Lake extends Construct {
   private readonly keys: ReadonlySet<IKey | undefined>;
   private readonly keepLake: boolean;
   private readonly reports: ReportRegistry;
+  /** The objects of the Iceberg tables, if the settings name them. */
+  private readonly iceberg: readonly string[];
   private readonly ledgerTables = LEDGER_TABLES.map((table) => `${tablePrefix(table)}*`);
 
-  constructor(scope: Construct, id: string, { reports, deployment, bucket }: LakeProps) {
+  constructor(scope: Construct, id: string, { reports, deployment, catalogs, bucket }: LakeProps) {
     super(scope, id);
     this.reports = reports;
     this.keys = new Set([bucket?.encryptionKey, deployment.encryptionKey]);
     // An existing bucket is always kept.
     this.keepLake = bucket !== undefined || deployment.keepLake;
+    this.iceberg = catalogs.includes('iceberg') ? [`${ICEBERG_PREFIX}*`] : [];
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
     if (bucket) {
       this.refuseShared(bucket.bucketName);
@@ -122,7 +127,7 @@ export class Lake extends Construct {
     // These tables follow from the ledgers: a function that writes them never reads them.
     this.grant(grantee, ['s3:PutObject'], [`${tablePrefix(COVERAGE_TABLE)}*`]);
     this.grant(grantee, DELETE, this.ledgerTables);
-    this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
+    this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, ...this.iceberg]);
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${RATES_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:ListBucket']);
     this.grantKeys(grantee, 'write');
@@ -131,7 +136,7 @@ export class Lake extends Construct {
   grantWatch(grantee: Grantee): void {
     this.grant(grantee, READ, [`${SCHEMAS_PREFIX}*`, `${CLOSES_PREFIX}*`]);
     this.grant(grantee, CHANGE, [
-      ...[`${LEDGERS_PREFIX}*`, `${ICEBERG_PREFIX}*`],
+      ...[`${LEDGERS_PREFIX}*`, ...this.iceberg],
       ...[WATCH_KEY, CATALOG_STAMP_KEY],
     ]);
     this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...this.ledgerTables]);
@@ -164,7 +169,7 @@ export class Lake extends Construct {
   }
 
   grantQuery(grantee: Grantee): void {
-    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, `${ICEBERG_PREFIX}*`]);
+    this.grant(grantee, READ, [`${SNAPSHOTS_PREFIX}*`, `${CLOSES_PREFIX}*`, ...this.iceberg]);
     this.grant(grantee, WRITE_RESULTS, [`${ANALYST_RESULTS_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:GetBucketLocation', 's3:ListBucket', 's3:ListBucketMultipartUploads']);
     this.grantKeys(grantee, 'write');

@@ -48,7 +48,7 @@ export async function printIceberg({ brands, days }: { brands: number; days: num
     const context = createBrandReport(access, documents, { brand: 'brand-0', report, policy: undefined });
     counted.clear();
     const before = process.cpuUsage();
-    await publishIceberg(context, [monthOf(dates.at(-1) ?? '')]);
+    await publishIceberg(context, [{ of: context, months: [monthOf(dates.at(-1) ?? '')] }]);
     const { user, system } = process.cpuUsage(before);
     const written = [...store.objects].filter(([key]) => key.startsWith('iceberg/'));
     const bytes = written.reduce((sum, [, { body }]) => sum + body.length, 0);

@@ -13,7 +13,6 @@ import { startSampleService } from '../../sample/server.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { secretsOf } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
-import { openGlueIceberg } from '../../shared/adapters/aws/glue-iceberg.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/days.ts';
 import { parseJson } from '../../shared/json.ts';
@@ -67,6 +66,9 @@ export const ASSUMED = {
 
 /** The usage of an hourly deployment of all reports of one brand on one day. */
 export interface SteadyDay {
+  /** PUT and LIST of a run in which no day is due, and of a run that reads due days without a new record. */
+  idleWrites: number;
+  unchangedWrites: number;
   /** By the number of brands. */
   watcherRunsOfMany: ReadonlyMap<number, WatcherRun>;
   /** The requests of one update of the whole catalog, and its number of ledgers. */
@@ -100,6 +102,9 @@ export interface SteadyDay {
   versionBytes: number;
   snapshotRetentionDays: number;
 }
+
+/** The requests that S3 bills as PUT. */
+export const WRITES = /^(PutObject|ListObjects|(Create|Complete)Multipart|UploadPart)/;
 
 type World = Awaited<ReturnType<typeof openWorld>>;
 
@@ -144,12 +149,16 @@ export async function steadyDay(
       ...kept(),
       ...world.scanned(),
     };
+    const idleWrites = await writesOfSecondRun(world, nowMs, world.slowSettings);
+    const unchangedWrites = await writesOfSecondRun(world, nowMs, world.settings);
     const watcherRunOfMany = (names: readonly string[]) =>
       watcherRunOver(names, settingsOf(names), world.documents(), BRAND, nowMs);
     const watcherRunsOfMany = new Map<number, WatcherRun>();
     for (const count of counts) watcherRunsOfMany.set(count, await watcherRunOfMany(brandNames(count)));
     return {
       ...day,
+      idleWrites,
+      unchangedWrites,
       watcherRunsOfMany,
       updateRequests: await world.updateCatalog(nowMs),
       months: world.months(),
@@ -157,6 +166,13 @@ export async function steadyDay(
   } finally {
     await world.close();
   }
+}
+
+async function writesOfSecondRun(world: World, nowMs: number, settings: World['settings']): Promise<number> {
+  await world.sync(names, nowMs, { settings });
+  world.tally.clear();
+  await world.sync(names, nowMs, { settings });
+  return [...world.tally].reduce((sum, [name, count]) => sum + (WRITES.test(name) ? count : 0), 0);
 }
 
 /**
@@ -230,6 +246,9 @@ async function openWorld(clicksPerDay: number) {
   const brands = { [BRAND]: brandSettings(brand.baseUrl) };
   const settings = parseSettings({ brands }, reports);
   const fastSettings = parseSettings({ brands, requestsPerSecond: 1000 }, reports);
+  const daily = Object.fromEntries(names.map((name) => [name, { enabled: true, every: '1 day' }]));
+  const slow = { ...brandSettings(brand.baseUrl), reports: daily };
+  const slowSettings = parseSettings({ brands: { [BRAND]: slow }, requestsPerSecond: 1000 }, reports);
 
   const tally = new Map<string, number>();
   let ids = 0;
@@ -269,12 +288,12 @@ async function openWorld(clicksPerDay: number) {
   const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: '' });
   const database = 'brand_reports';
   const catalog = openGlueCatalog(database, store.url, glue.client);
-  const iceberg = openGlueIceberg(database, store, glue.client);
   const credentials = secretsOf(settings, { needsBaseUrl: true, client: secrets.client });
 
   const world = {
     settings,
     fastSettings,
+    slowSettings,
     tally,
     events: () => events,
     requestsToAws: () => tally.values().reduce((sum, count) => sum + count, 0),
@@ -288,7 +307,7 @@ async function openWorld(clicksPerDay: number) {
         settings,
         reports,
         // Each run is its own process, which reads the lake's format number.
-        lake: { store: inOurFormat(store), catalog, iceberg, runs: leaseOnlyRuns },
+        lake: { store: inOurFormat(store), catalog, runs: leaseOnlyRuns },
         credentials,
         send: sendRequest,
         events: bus,
@@ -317,7 +336,7 @@ async function openWorld(clicksPerDay: number) {
     async updateCatalog(startMs: number) {
       clock.startAt(startMs);
       tally.clear();
-      const lake = { store: inOurFormat(store), catalog, iceberg, runs: leaseOnlyRuns };
+      const lake = { store: inOurFormat(store), catalog, runs: leaseOnlyRuns };
       const access = { settings, reports, lake, clock, random: () => 0.5, newId };
       const { status } = await updateCatalog({
         ...access,

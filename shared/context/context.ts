@@ -7,7 +7,7 @@ import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
-import type { ReportState } from '../lake/documents/report-state.ts';
+import type { ReportStateDocument } from '../lake/documents/report-state.ts';
 import type { Progress } from '../lake/documents/progress.ts';
 import type { StoredSchema } from '../lake/documents/schema.ts';
 import { type RealClocks, isWithin } from '../lake/documents/stored-time.ts';
@@ -44,18 +44,18 @@ export interface BrandReport {
   /** Missing if the settings do not have the brand, or do not enable the report. */
   policy: Policy | undefined;
   lake: Lake;
-  /** Missing if the settings leave it out, or if the lake has no Iceberg catalog. */
+  /** Missing unless the settings name it and the lake has an Iceberg catalog. */
   iceberg?: ReportIceberg;
   clock: RunClock;
   log: ReportLog;
   newId: () => string;
   /** @param month `YYYY-MM` */
   ledger: (month: string) => CasDocument<Ledger>;
-  reportState: CasDocument<ReportState>;
+  reportState: ReportStateDocument;
   schema: CasDocument<StoredSchema>;
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
   stored: StoredSettings;
-  upstream?: OtherReport & { reportState: CasDocument<ReportState> };
+  upstream?: OtherReport & { reportState: ReportStateDocument };
   /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
   other: (name: string) => OtherReport | undefined;
@@ -156,13 +156,12 @@ export function createBrandReport(
   };
 }
 
-/** Without settings it is unknown how long to keep snapshots, so all snapshots are kept. */
 function icebergOf(
   { iceberg: catalog }: Lake,
   settings: LakeSettings | undefined,
 ): ReportIceberg | undefined {
-  if (!catalog || settings?.catalogs?.includes('iceberg') === false) return undefined;
-  const brands = Object.values(settings?.brands ?? {});
+  if (!catalog || !settings?.catalogs?.includes('iceberg')) return undefined;
+  const brands = Object.values(settings.brands);
   return { catalog, keptMs: Math.min(...brands.map((brand) => brand.snapshotRetentionDays)) * DAY_MS };
 }
 

@@ -1,5 +1,6 @@
-/* Only the part of Avro's files that Iceberg manifests need, without compression: a library for this would add 320 kB. */
+/* Only the part of Avro's files that Iceberg manifests need: a library for this would add 320 kB. */
 import { hash } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 export interface Avro<T> {
   schema: unknown;
@@ -87,6 +88,8 @@ export function record<T extends object>(
 
 const MAGIC = Buffer.from('Obj\x01', 'latin1');
 const SYNC_BYTES = 16;
+/** Of a list of 400,000 manifests: damaged bytes must not unpack to more memory than a function has. */
+const MAX_BLOCK_BYTES = 100_000_000;
 
 export function avroFile<T>(
   type: Avro<T>,
@@ -97,14 +100,15 @@ export function avroFile<T>(
   for (const each of records) type.write(block, each);
   const sync = hash('sha256', block.written(), 'buffer').subarray(0, SYNC_BYTES);
   const file = new AvroWriter();
-  const header = { 'avro.schema': JSON.stringify(type.schema), 'avro.codec': 'null', ...metadata };
+  const header = { 'avro.schema': JSON.stringify(type.schema), 'avro.codec': 'deflate', ...metadata };
   file.raw(MAGIC);
   file.count(Object.keys(header).length);
   for (const text of Object.entries(header).flat()) string.write(file, text);
   file.count(0);
   file.raw(sync);
   file.count(records.length);
-  file.sized(block.written());
+  // A list of 10,800 manifests (300 brands, 3 years) takes a sixth of its bytes, and each commit writes one.
+  file.sized(deflateRawSync(block.written(), { level: 1 }));
   file.raw(sync);
   return file.written();
 }
@@ -120,8 +124,8 @@ export function readAvroFile<T>(type: Avro<T>, content: Uint8Array): T[] {
   file.raw(SYNC_BYTES);
   const records: T[] = [];
   const count = file.count();
-  file.count();
-  while (records.length < count) records.push(type.read(file));
+  const block = new AvroReader(inflateRawSync(file.raw(file.count()), { maxOutputLength: MAX_BLOCK_BYTES }));
+  while (records.length < count) records.push(type.read(block));
   return records;
 }
 

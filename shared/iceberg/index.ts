@@ -1,1 +1,1 @@
-export { publishIceberg, vacuumIceberg } from './publish.ts';
+export { type IcebergChange, publishIceberg, vacuumIceberg } from './publish.ts';

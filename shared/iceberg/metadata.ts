@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { DAY_PARTITION_KEYS, typeSpec } from '../column-types.ts';
+import { DAY_MS } from '../days.ts';
 import {
   parseDocument,
   parseJsonDocument,
@@ -19,7 +20,6 @@ const schema = storedObject(() => ({
 }));
 const snapshot = storedObject(() => ({
   'snapshot-id': storedCount,
-  'parent-snapshot-id': z.optional(storedCount),
   'sequence-number': storedCount,
   'timestamp-ms': storedCount,
   'manifest-list': z.string(),
@@ -85,18 +85,25 @@ export function withSnapshot(table: IcebergTable, current: TableSchema, next: Sn
   return { ...table, schemas, snapshots: [...table.snapshots, next] };
 }
 
-/** Drops snapshots that no reader as of `fromMs` or later finds, and their schemas. @returns the same object if there are none */
-export function withoutSnapshots(table: IcebergTable, fromMs: number): IcebergTable {
+/**
+ * Keeps all snapshots of the last 24 hours, and before that the last of each day (UTC), as far back as a reader as of
+ * `fromMs` needs. With 300 brands that commit hourly, all snapshots of 30 days would be 100 MB of metadata.
+ * @returns the same object if nothing is dropped
+ */
+export function thinned(table: IcebergTable, fromMs: number, nowMs: number): IcebergTable {
+  const dayOf = (one: Snapshot) => Math.floor(one['timestamp-ms'] / DAY_MS);
   const { snapshots } = table;
-  const first = snapshots.findIndex((_one, index) => {
+  const isKept = (one: Snapshot, index: number) => {
     const next = snapshots[index + 1];
-    return !next || next['timestamp-ms'] > fromMs;
-  });
-  if (first <= 0) return table;
-  const kept = snapshots.slice(first);
+    return !next || dayOf(next) > dayOf(one) || one['timestamp-ms'] > nowMs - DAY_MS;
+  };
+  const kept = snapshots
+    .filter(isKept)
+    .filter((_one, index, daily) => (daily[index + 1]?.['timestamp-ms'] ?? Infinity) > fromMs);
+  if (kept.length === snapshots.length) return table;
   const used = new Set(kept.map((one) => one['schema-id']));
-  const isKept = (one: TableSchema) => one === table.schemas.at(-1) || used.has(one['schema-id']);
-  return { ...table, schemas: table.schemas.filter(isKept), snapshots: kept };
+  const isUsed = (one: TableSchema) => one === table.schemas.at(-1) || used.has(one['schema-id']);
+  return { ...table, schemas: table.schemas.filter(isUsed), snapshots: kept };
 }
 
 export function metadataBytes({ location, schemas, snapshots }: IcebergTable, updatedMs: number): Buffer {

@@ -34,8 +34,8 @@ import {
   metadataBytes,
   parseMetadata,
   schemaFor,
+  thinned,
   withSnapshot,
-  withoutSnapshots,
 } from './metadata.ts';
 
 const CONCURRENCY = 8;
@@ -64,21 +64,28 @@ interface Commit {
   schema: TableSchema;
 }
 
+/** The months of a brand that may differ from the table. */
+export interface IcebergChange {
+  of: BrandReport;
+  months: readonly string[];
+}
+
 /**
- * Commits these months of the brand in one snapshot. If the table does not exist or is not ours, it commits all months of
+ * Commits these months of a report in one snapshot. If the table does not exist or is not ours, it commits all months of
  * all brands. Without a difference it writes nothing.
- * @param months `all`: the months of all brands
+ * @param changes `all`: the months of all brands
  * @param mode `expire`: also drop snapshots whose time is over if there is nothing else to commit. `anew`: start the table
  * again with the current files and delete all earlier metadata; readers see one change
  * @throws BrandReportsError if the table cannot be written; what is committed in the ledgers is safe
  */
 export async function publishIceberg(
   context: BrandReport,
-  months: readonly string[] | 'all',
+  changes: readonly IcebergChange[] | 'all',
   mode?: 'expire' | 'anew',
 ): Promise<void> {
   const { iceberg, report, log, clock, lake } = context;
-  if (!iceberg || (months.length === 0 && !mode)) return;
+  const isEmpty = changes !== 'all' && changes.every(({ months }) => months.length === 0);
+  if (!iceberg || (isEmpty && !mode)) return;
   const ctx = { ...context, iceberg };
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     // Listed before the table is read: a commit that builds on the table names none of these objects.
@@ -96,11 +103,14 @@ export async function publishIceberg(
           'The table did not point at metadata of this lake: somebody else has written it, or the lake was moved. It begins anew with the current rows; earlier snapshots are gone. Nobody but brand-reports may write it.',
       });
     const { table, manifests: before } = found;
-    const changed = await changedMonths(ctx, before, table ? months : 'all');
+    const manifestsOf = new Map(before.map((manifest) => [idIn(manifest), manifest]));
+    const changed = await changedMonths(ctx, manifestsOf, table ? changes : 'all');
     const fromMs = clock.earlierMs() - iceberg.keptMs;
     const grown =
-      changed.length > 0 || mode === 'anew' ? await withCommit(ctx, table, before, changed) : mode && table;
-    const next = grown && withoutSnapshots(grown, fromMs);
+      changed.length > 0 || mode === 'anew'
+        ? await withCommit(ctx, table, manifestsOf, changed)
+        : mode && table;
+    const next = grown && thinned(grown, fromMs, clock.earlierMs());
     if (!next || next === table) return;
     const columns = tableColumns(report, await ctx.schema.cached());
     const { table: name, description } = report;
@@ -131,7 +141,7 @@ async function tableIn(ctx: IcebergReport, { metadata, foreign }: IcebergHead): 
 async function withCommit(
   ctx: IcebergReport,
   table: IcebergTable | undefined,
-  before: readonly ManifestFile[],
+  before: ManifestsByMonth,
   changed: readonly BrandMonth[],
 ): Promise<IcebergTable> {
   const schemas = table?.schemas ?? [];
@@ -143,7 +153,8 @@ async function withCommit(
   };
   const filled = changed.filter(({ files }) => files.length > 0);
   const written = await mapConcurrent(filled, CONCURRENCY, (month) => writeManifest(ctx, commit, month));
-  const others = before.filter((manifest) => !changed.some((month) => isOf(month)(manifest)));
+  const replaced = new Set(changed.map(idOf));
+  const others = [...before].filter(([id]) => !replaced.has(id)).map(([, manifest]) => manifest);
   const manifests = [...others, ...written];
   const list = await put(
     ctx,
@@ -152,7 +163,6 @@ async function withCommit(
   );
   return withSnapshot(table ?? { location: locationOf(ctx), schemas: [], snapshots: [] }, commit.schema, {
     'snapshot-id': commit.snapshotId,
-    ...(last && { 'parent-snapshot-id': last['snapshot-id'] }),
     'sequence-number': commit.sequence,
     'timestamp-ms': Math.max(ctx.clock.wallMs(), (last?.['timestamp-ms'] ?? 0) + 1),
     'manifest-list': list,
@@ -168,24 +178,27 @@ function locationOf({ iceberg, report }: IcebergReport): string {
 /** The months whose files differ from their manifest. Ledgers are read again only for such months. */
 async function changedMonths(
   ctx: IcebergReport,
-  before: readonly ManifestFile[],
-  months: readonly string[] | 'all',
+  before: ManifestsByMonth,
+  changes: readonly IcebergChange[] | 'all',
 ): Promise<BrandMonth[]> {
-  const { brand } = ctx;
   const isChanged = (month: BrandMonth) => {
-    const manifest = before.find(isOf(month));
+    const manifest = before.get(idOf(month));
     const isSame = manifest && nameIn(manifest.manifest_path).startsWith(`${nameOf(month)}-`);
     return !isSame && (month.files.length > 0 || manifest !== undefined);
   };
-  if (months === 'all') return (await allMonths(ctx, before)).filter(isChanged);
-  const read = async (month: string, ledger: Promise<Ledger>) => ({
-    brand,
-    month,
-    files: filesOf(ctx, brand, await ledger),
-  });
-  const cached = await Promise.all(months.map((month) => read(month, ctx.ledger(month).cached())));
-  const fresh = cached.filter(isChanged).map(({ month }) => read(month, ctx.ledger(month).refresh()));
-  return (await Promise.all(fresh)).filter(isChanged);
+  if (changes === 'all') return (await allMonths(ctx, before)).filter(isChanged);
+  const read = async ({ brand }: BrandReport, month: string, ledger: Promise<Ledger>) => {
+    const found = { brand, month, files: filesOf(ctx, brand, await ledger) };
+    return isChanged(found) ? [found] : [];
+  };
+  const fresh = changes.flatMap(({ of, months }) =>
+    months.map(async (month) => {
+      const ledger = of.ledger(month);
+      const cached = await read(of, month, ledger.cached());
+      return cached.length === 0 ? [] : read(of, month, ledger.refresh());
+    }),
+  );
+  return (await Promise.all(fresh)).flat();
 }
 
 /**
@@ -193,11 +206,12 @@ async function changedMonths(
  * ledger. A month with a damaged ledger is left out: its manifest stays, and after a restore the brand's own run
  * commits it.
  */
-async function allMonths(ctx: IcebergReport, before: readonly ManifestFile[]): Promise<BrandMonth[]> {
+async function allMonths(ctx: IcebergReport, before: ManifestsByMonth): Promise<BrandMonth[]> {
   const { lake, report } = ctx;
   const listed = await listLedgers(lake.store, { [report.name]: report });
   const all = listed.flatMap(({ brand, months }) => months.map((month) => ({ brand, month })));
-  const lost = before.filter((manifest) => !all.some((month) => isOf(month)(manifest))).flatMap(monthOf);
+  const listedIds = new Set(all.map(idOf));
+  const lost = [...before.keys()].filter((id) => !listedIds.has(id)).flatMap(monthOf);
   const read = await mapConcurrent(all, CONCURRENCY, async ({ brand, month }) => {
     const ledger = await undamaged(readLedger(lake.store, report, brand, month));
     return ledger ? [{ brand, month, files: filesOf(ctx, brand, ledger) }] : [];
@@ -224,24 +238,29 @@ function filesOf({ iceberg, report }: IcebergReport, brand: string, { days }: Le
     });
 }
 
-function nameOf({ brand, month, files }: BrandMonth): string {
+type ManifestsByMonth = ReadonlyMap<string, ManifestFile>;
+
+/** The names of the manifests of a month begin with it. */
+function idOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>): string {
+  return `${brand}-${month}`;
+}
+
+function nameOf({ files, ...of }: BrandMonth): string {
   const paths = files.map(({ file_path }) => file_path).join('\n');
-  return `${brand}-${month}-${hash('sha256', paths, 'hex').slice(0, 16)}`;
+  return `${idOf(of)}-${hash('sha256', paths, 'hex').slice(0, 16)}`;
 }
 
 function nameIn(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-function monthOf({ manifest_path }: ManifestFile): Pick<BrandMonth, 'brand' | 'month'>[] {
-  const name = /^(.+)-(\d{4}-\d\d)-[0-9a-f]{16}-\d+\.avro$/.exec(nameIn(manifest_path));
-  const [, brand, month] = name ?? [];
-  return brand === undefined || month === undefined ? [] : [{ brand, month }];
+function idIn({ manifest_path }: ManifestFile): string {
+  return nameIn(manifest_path).replace(/-[0-9a-f]{16}-\d+\.avro$/, '');
 }
 
-function isOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>) {
-  return (manifest: ManifestFile) =>
-    monthOf(manifest).some((found) => found.brand === brand && found.month === month);
+function monthOf(id: string): Pick<BrandMonth, 'brand' | 'month'>[] {
+  const [, brand, month] = /^(.+)-(\d{4}-\d\d)$/.exec(id) ?? [];
+  return brand === undefined || month === undefined ? [] : [{ brand, month }];
 }
 
 async function writeManifest(
@@ -289,9 +308,9 @@ const METADATA = /^v\d+(-[0-9a-f]{16})?\.metadata\.json$/;
 const AVRO = /^(snap-\d+|.+-\d{4}-\d\d-[0-9a-f]{16}-\d+)\.avro$/;
 
 /**
- * Keeps the newest metadata that is a day old, all newer objects, and the objects that its oldest snapshot names:
- * every object of a later snapshot was written after that snapshot or taken from it. Objects of failed commits are
- * deleted too.
+ * Keeps the newest metadata that is a day old and all newer objects. It also keeps the objects that snapshots from before
+ * the last 24 hours of that metadata name: every object of a later snapshot was written after the last of these or taken
+ * from it. Objects of thinned snapshots, and of failed commits, are deleted.
  */
 export async function vacuumIceberg(context: BrandReport): Promise<void> {
   const { iceberg, lake, report, clock } = context;
@@ -310,12 +329,18 @@ export async function vacuumIceberg(context: BrandReport): Promise<void> {
   if (!yesterday) return;
   const ctx = { ...context, iceberg };
   const addressOf = (key: string) => `${iceberg.catalog.url}/${key}`;
-  const oldest = (await readAt(ctx, addressOf(yesterday.key), parseMetadata))?.snapshots[0];
-  const manifests = oldest && (await readAt(ctx, oldest['manifest-list'], readManifestList));
-  if (!manifests) return;
-  const named = new Set([oldest['manifest-list'], ...manifests.map((each) => each.manifest_path)]);
+  const { snapshots = [] } = (await readAt(ctx, addressOf(yesterday.key), parseMetadata)) ?? {};
+  const before = snapshots.filter(
+    (one, index) => index === 0 || one['timestamp-ms'] <= yesterday.writtenMs - DAY_MS,
+  );
+  const named = new Set<string>();
+  for (const { 'manifest-list': address } of before) {
+    const manifests = await readAt(ctx, address, readManifestList);
+    if (!manifests) return;
+    for (const key of [address, ...manifests.map((each) => each.manifest_path)]) named.add(key);
+  }
   // The clock of the store may differ from the clock that dated the snapshot.
-  const sinceMs = oldest['timestamp-ms'] - DAY_MS;
+  const sinceMs = (before.at(-1)?.['timestamp-ms'] ?? 0) - DAY_MS;
   const isGarbage = ({ key, name, writtenMs }: (typeof objects)[number]) =>
     METADATA.test(name)
       ? writtenMs < yesterday.writtenMs

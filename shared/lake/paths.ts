@@ -166,8 +166,8 @@ export function parseLedgerKey(key: string): { report: string; brand: string; mo
   return isName(brand) ? { report, brand, month } : undefined;
 }
 
-export function reportStateKey(report: string, brand: string): string {
-  return `${reportLedgersPrefix(report)}${brand}/state.json`;
+export function brandStateKey(brand: string): string {
+  return `${LEDGERS_PREFIX}${brand}/state.json`;
 }
 
 export function brandClosesPrefix(brand: string): string {
@@ -213,9 +213,9 @@ export function keyOfDamagedCopy(key: string): string {
     : key;
 }
 
-export function parseReportStateKey(key: string): { report: string; brand: string } | undefined {
-  const [, report = '', brand = ''] = key.split('/');
-  return isName(brand) && key === reportStateKey(report, brand) ? { report, brand } : undefined;
+export function brandOfState(key: string): string | undefined {
+  const [, brand = ''] = key.split('/');
+  return isName(brand) && key === brandStateKey(brand) ? brand : undefined;
 }
 
 export function parseProgressKey(key: string): { brand: string; day: string } | undefined {

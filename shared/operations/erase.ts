@@ -20,7 +20,7 @@ import { closedDays, dayId, readCloses } from '../lake/documents/close.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
-import { type ReportState, parseReportState, withErased } from '../lake/documents/report-state.ts';
+import { NO_STATE, type ReportState, withErased } from '../lake/documents/report-state.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { COVERAGE_TABLE, brandPartitions, partitionPrefix } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -232,9 +232,7 @@ async function writeTombstones({ contexts, from, to, isAll, clock }: Scope, judg
       const ranges = [...withoutRange(state.erased ?? [], from, to), { from, to }];
       const { lastRun, ...others } = state;
       // The message of a failure may quote a record.
-      const kept = isAll
-        ? parseReportState('')(undefined)
-        : { ...others, lastRun: lastRun && { ...lastRun, message: undefined } };
+      const kept = isAll ? NO_STATE : { ...others, lastRun: lastRun && { ...lastRun, message: undefined } };
       return withErased(kept, ranges, monthsFrom(from, to));
     });
     await mapConcurrent(byMonth, CONCURRENCY, async ([month, days]) => {

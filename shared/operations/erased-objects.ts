@@ -11,6 +11,7 @@ import {
   beforeTable,
   brandClosesPrefix,
   brandPartitions,
+  brandStateKey,
   brandRawPrefix,
   brandResultsPrefix,
   brandSettingsPrefix,
@@ -101,7 +102,7 @@ function placesOf(range: ErasedRange): Place[] {
       }),
       {
         ...{ kind: 'documents', prefix: ledgers, isRewritten: true },
-        isErased: (key) => isMonth(parseLedgerKey(key)?.month ?? monthOf(from)),
+        isErased: (key) => isMonth(parseLedgerKey(key)?.month),
       },
       { kind: 'iceberg', prefix: icebergMetadataPrefix(table), isErased: always, isRewritten: true },
     ];
@@ -121,6 +122,7 @@ function placesOf(range: ErasedRange): Place[] {
       // A close has days of its month, and of months that were closed before.
       isErased: (key) => isBrand || (parseCloseKey(key)?.month ?? '') >= monthOf(from),
     },
+    { kind: 'documents', prefix: brandStateKey(brand), isErased: always, isRewritten: true },
     { kind: 'rates', prefix: rateBudgetKey(brand), isErased: () => isBrand },
     { kind: 'settings', prefix: brandSettingsPrefix(brand), isErased: () => isBrand },
     ...results,

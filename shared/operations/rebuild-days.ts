@@ -138,7 +138,7 @@ async function finish(
   const isGrown = sizeOfSchema(await ctx.schema.cached()) > sizeBefore;
   if (isGrown || before !== viewsOf) await ensureTableAndViews(ctx);
   await writeCoverage(ctx, months, hasReturnedRecords);
-  await publishIceberg(ctx, months);
+  await publishIceberg(ctx, [{ of: ctx, months }]);
   const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
   const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));
   const run = { id: ctx.runId, wallMs, nowMs, seen: new Map() };

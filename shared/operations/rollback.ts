@@ -123,7 +123,7 @@ export async function rollBack(options: RollbackOptions, to: string): Promise<Ro
   await publishDay(ctx, day);
   await ctx.ledger(month).flush();
   if (ctx.policy) await writeCoverage(ctx, [month], (await ctx.reportState.cached()).hasReturnedRecords);
-  await publishIceberg(ctx, [month]);
+  await publishIceberg(ctx, [{ of: ctx, months: [month] }]);
   const { snapshot, rows } = committed;
   return { status: 'complete', ...outcome, snapshot: to, rows: content.rows, replaced: { snapshot, rows } };
 }

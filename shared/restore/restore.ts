@@ -14,7 +14,7 @@ import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { parseLedger } from '../lake/documents/ledger.ts';
 import { lostLedger, snapshotMonths, withoutErased } from '../lake/documents/lost-documents.ts';
 import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
-import { parseReportState } from '../lake/documents/report-state.ts';
+import { NO_STATE, parseBrandState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
 import { parseRateBudget } from '../lake/documents/rate-budget.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
@@ -23,9 +23,11 @@ import {
   SETTINGS_OF_BRANDS,
   CLOSES_PREFIX,
   COVERAGE_TABLE,
+  LEDGERS_PREFIX,
   RATES_PREFIX,
   WATCH_KEY,
   brandOfRateBudget,
+  brandOfState,
   brandSettingsKey,
   damagedCopyKey,
   ledgerKey,
@@ -34,7 +36,6 @@ import {
   parseCloseKey,
   parseLedgerKey,
   parseProgressKey,
-  parseReportStateKey,
   partitionPrefix,
   reportLedgersPrefix,
   reportRawPrefix,
@@ -102,9 +103,13 @@ export async function restoreDocuments(options: RestoreOptions): Promise<Damaged
   return documents;
 }
 
-/** Report states precede ledgers, because restoring a ledger reads its report state and writes to it. */
+/** Report states precede ledgers, because restoring a ledger reads its report state. */
 async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocument> {
   const { store } = options.lake;
+  for await (const { key } of store.list(LEDGERS_PREFIX)) {
+    const brand = brandOfState(key);
+    if (brand !== undefined) yield stateDocument(options, key, brand);
+  }
   for (const report of Object.values(options.reports)) {
     const { name, table } = report;
     const monthsOf = await snapshotMonths(store, table);
@@ -113,17 +118,6 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
       'begin it anew with the documented columns, unless you restore it from a backup; "verify" then names the days that have others, and the command that adds them';
     yield { key: schemaKey(table), report, parse: parseStoredSchema(report), otherwise, ...lost };
     const keys = (await Array.fromAsync(store.list(reportLedgersPrefix(name)))).map(({ key }) => key);
-    for (const key of keys) {
-      const { brand } = parseReportStateKey(key) ?? {};
-      const parse = parseReportState(key);
-      const remake = async (earlier: Json | undefined) => {
-        const { erased: before = [], ...state } = parse(earlier);
-        const erased = [...before, ...(await erasedDays(options, report, brand ?? ''))];
-        // Its due times are older than the ledgers. Without them the next run reads all months.
-        return { ...state, ...(erased.length > 0 && { erased }), months: {} };
-      };
-      if (brand !== undefined) yield { key, report, brand, parse, remake };
-    }
     for (const of of keys.map(parseLedgerKey)) if (of) yield ledgerDocument(options, { ...of, report });
     for (const [brand, months] of monthsOf)
       for (const month of months)
@@ -199,12 +193,24 @@ function ledgerDocument(
   return { key, ...of, parse, remake, otherwise };
 }
 
-/** A ledger that is damaged later is made without them. */
-async function erasedDays({ lake }: RestoreOptions, report: ReportDefinition, brand: string) {
-  const ledgers = await readLedgers(lake.store, { [report.name]: report });
-  return daysOfLedgers(ledgers.filter((of) => of.brand === brand)).flatMap(({ day, entry }) =>
-    entry.erasedAt === undefined ? [] : [{ from: day, to: day }],
-  );
+function stateDocument({ lake, reports }: RestoreOptions, key: string, brand: string): LakeDocument {
+  const parse = parseBrandState(key);
+  const remake = async (earlier: Json | undefined) => {
+    const state = parse(earlier);
+    const ledgers = (await readLedgers(lake.store, reports)).filter((of) => of.brand === brand);
+    const next = ledgers.map((of) => {
+      const { erased: before = [], ...others } = state.reports[of.report.name] ?? NO_STATE;
+      // A ledger that is damaged later is made without its erased days.
+      const erased = [
+        ...before,
+        ...daysOfLedgers([of]).flatMap(({ day, entry }) => (entry.erasedAt ? [{ from: day, to: day }] : [])),
+      ];
+      // The due times are older than the ledgers. Without them the next run reads all months.
+      return [of.report.name, { ...others, ...(erased.length > 0 && { erased }), months: {} }] as const;
+    });
+    return { ...state, reports: { ...state.reports, ...Object.fromEntries(next) } };
+  };
+  return { key, brand, parse, remake };
 }
 
 /** The erased days by the newest coverage of the month: the report state may have been lost together with the ledger. */

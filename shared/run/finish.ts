@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
-import { publishIceberg, vacuumIceberg } from '../iceberg/index.ts';
+import { vacuumIceberg } from '../iceberg/index.ts';
 import { hasNewEvents, sendEvents } from './send-events.ts';
 import { vacuumLedgerTable, forgetOldVersions, vacuum } from './vacuum.ts';
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
@@ -11,6 +11,7 @@ import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
+  type ReportState,
   isLastRunFresh,
   monthContent,
   recordMonths,
@@ -25,6 +26,7 @@ import { runDataChecks } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
+import type { EndingReport } from './iceberg-commits.ts';
 import type { ReportPlan } from './plan-report.ts';
 
 export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
@@ -36,16 +38,25 @@ export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
 
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
+/** A report whose days are read and covered. Its Iceberg table is written next. */
+export interface CoveredReport extends EndingReport {
+  /**
+   * Sends events and removes old objects: after the Iceberg table is written, so that none of its snapshots references
+   * what is removed.
+   * @returns a function that records when each month is next due. If a run dies before that, the months stay marked dirty
+   * and the next run examines them. Called for all reports at once, their changes of the state are one write.
+   */
+  finish(): Promise<() => Promise<void>>;
+}
+
 /**
- * Last, it records when each month is next due. If a run dies before, the months stay marked dirty and the next run
- * examines them.
  * @param ended missing for a run of a range, which the watcher must not see
  */
-export async function finishReport(
+export async function coverReport(
   ctx: RunContext,
   { seen, examinedAll, published, sizeBefore }: Examined,
   ended: EndedReport | undefined,
-): Promise<void> {
+): Promise<CoveredReport> {
   const months = [...seen.keys()];
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
@@ -77,27 +88,33 @@ export async function finishReport(
   // read.
   const mayVacuum =
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
-  // Before the vacuum, so that no snapshot of Iceberg references what the vacuum deletes. A failure leaves the months
-  // dirty.
-  await publishIceberg(ctx, covered, mayVacuum ? 'expire' : undefined);
-  await sendEvents(ctx, months, hasReturnedRecords);
-  if (mayVacuum) await vacuumOrLog(ctx, at);
+  return { of: ctx, months: covered, expires: mayVacuum, finish };
 
-  const examined = new Map<string, ExaminedMonth>();
-  for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
-  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
-  await ctx.reportState.update((current) => {
-    const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
-    const next = {
-      ...recorded,
-      ...(isDaily && examinedAll && { examinedAt: at }),
-      hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
-      viewsOf,
+  async function finish(): Promise<() => Promise<void>> {
+    await sendEvents(ctx, months, hasReturnedRecords);
+    const vacuumed = mayVacuum ? await orLog(ctx, () => vacuumAll(ctx)) : undefined;
+
+    const examined = new Map<string, ExaminedMonth>();
+    for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
+    const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
+    const record = (current: ReportState) => {
+      const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
+      const next = {
+        ...recorded,
+        ...(isDaily && examinedAll && { examinedAt: at }),
+        hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
+        ...(vacuumed && { vacuumedAt: at }),
+        viewsOf,
+      };
+      const lastRun = ended && lastRunOf(ctx, ended);
+      if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
+      return lastRun ? withLastRun(next, lastRun) : next;
     };
-    const lastRun = ended && lastRunOf(ctx, ended);
-    if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
-    return lastRun ? withLastRun(next, lastRun) : next;
-  });
+    return async () => {
+      await ctx.reportState.update(record);
+      if (vacuumed) await orLog(ctx, () => forgetOldVersions(ctx, vacuumed));
+    };
+  }
 }
 
 /** Records that a run failed before it could finish. Never fails: if no run reports, the watcher notices that too. */
@@ -118,16 +135,20 @@ function lastRunOf(
 }
 
 /** If the vacuum fails, the next run tries again. Nothing else stops: coverage and due times are still written. */
-async function vacuumOrLog(ctx: RunContext, at: string): Promise<void> {
+async function orLog<T>(ctx: RunContext, act: () => Promise<T>): Promise<T | undefined> {
   try {
-    const months = await vacuum(ctx);
-    for (const table of LEDGER_TABLES) await vacuumLedgerTable(ctx, table);
-    await vacuumIceberg(ctx);
-    await ctx.reportState.update((state) => ({ ...state, vacuumedAt: at }));
-    await forgetOldVersions(ctx, months);
+    return await act();
   } catch (thrown) {
     ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
+    return undefined;
   }
+}
+
+async function vacuumAll(ctx: RunContext): Promise<string[]> {
+  const months = await vacuum(ctx);
+  for (const table of LEDGER_TABLES) await vacuumLedgerTable(ctx, table);
+  await vacuumIceberg(ctx);
+  return months;
 }
 
 /** After two days there is time in any case, or runs whose time is always up would never do the daily work. */

@@ -7,7 +7,12 @@ import { monthOf, monthsFrom } from '../days.ts';
 import { type BrandReportsError, configError } from '../errors.ts';
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
-import { type SeenMonths, markMonthsDirty, mayBeDue } from '../lake/documents/report-state.ts';
+import {
+  type ReportState,
+  type SeenMonths,
+  markMonthsDirty,
+  mayBeDue,
+} from '../lake/documents/report-state.ts';
 import { sizeOfSchema } from '../lake/documents/schema.ts';
 import { errorSummary } from '../outcome.ts';
 import { type BuildContext, type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
@@ -27,6 +32,8 @@ export interface ReportPlan {
   seen: SeenMonths;
   examinedAll: boolean;
   lastReadMs: number;
+  /** Marks months dirty, before a day of them is claimed. */
+  begin: (state: ReportState) => ReportState;
   /** `sizeOfSchema`; missing if there was nothing to read or to publish. */
   size: number | undefined;
   /** The first failure that concerns no due day: of a damaged month, or of a publication. */
@@ -46,7 +53,6 @@ export async function planReport(
   upstreamDue: readonly string[],
   learnTime: () => Promise<void>,
 ): Promise<ReportPlan> {
-  await ctx.reportState.refresh();
   const hints = await monthsToExamine(ctx, undefined);
   if (rangeOf() || hints.isDaily || hints.months.length > 0) await learnTime();
   const range = rangeOf();
@@ -62,9 +68,13 @@ export async function planReport(
   if (due.length > 0) await probeEndDate(ctx);
   const state = await ctx.reportState.cached();
   const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
-  await markInProgress(ctx, daysToRead, damagedMonths, seen);
+  // Without the mark, a run that dies would leave a claim in a month that no later run examines. A damaged month stays
+  // dirty, so that later runs report it too.
+  const months = [...new Set([...daysToRead.map(monthOf), ...damagedMonths])];
+  const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
+  const begin = (current: ReportState) => markMonthsDirty(current, months, dirty, seen);
   const error = damaged ?? unpublished;
-  return { continuation, ...days, seen, size, error };
+  return { continuation, ...days, seen, begin, size, error };
 }
 
 export type PlanContext = BuildContext & Pick<RunContext, 'policy' | 'log' | 'runId'>;
@@ -163,20 +173,4 @@ async function refreshed({ log }: PlanContext, months: readonly string[], ledger
     }),
   );
   return { ledgers: new Map(read.flat()), damagedMonths, error };
-}
-
-/**
- * Marks months dirty. Without the mark, a run that dies would leave a claim in a month that no later run examines. A
- * damaged month stays dirty, so that later runs report it too.
- */
-async function markInProgress(
-  ctx: RunContext,
-  days: readonly string[],
-  damagedMonths: readonly string[],
-  seen: SeenMonths,
-): Promise<void> {
-  const months = [...new Set([...days.map(monthOf), ...damagedMonths])];
-  if (months.length === 0) return;
-  const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
-  await ctx.reportState.update((current) => markMonthsDirty(current, months, dirty, seen));
 }

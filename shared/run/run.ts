@@ -27,6 +27,7 @@ import {
   runClock,
 } from '../context/context.ts';
 import { type Range, saveContinuation } from './continuation.ts';
+import { IcebergCommits } from './iceberg-commits.ts';
 import { DaysInFlight } from '../context/days-in-flight.ts';
 import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { policyOf } from '../planning/policy.ts';
@@ -71,6 +72,7 @@ export interface RunScope {
 
 interface Run extends Pick<RunContext, 'time' | 'days' | 'stored'> {
   id: string;
+  iceberg: IcebergCommits;
 }
 
 /**
@@ -84,6 +86,7 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
     time: createTimeBudget(deadline, clock.monotonicMs),
     days: new DaysInFlight(selectBrands(options).length),
     stored: await storedSettings(options),
+    iceberg: new IcebergCommits(),
   };
   const unregister = await lake.runs.register(run.id);
   try {
@@ -92,7 +95,8 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
     const inTurn = await brandsInTurn(selectBrands(options), lastRunOf(options));
     const brands = await mapConcurrent(inTurn, BRANDS_AT_ONCE, async (brand) => {
       begun += 1;
-      if (begun <= BRANDS_AT_ONCE || !run.time.isUp()) return syncBrand(options, run, brand);
+      if (begun <= BRANDS_AT_ONCE || !run.time.isUp())
+        return run.iceberg.brand(() => syncBrand(options, run, brand));
       run.days.leave();
       left.push(...leftToNextRun(options, brand));
       return [];
@@ -178,7 +182,7 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
     traffic: () => traffic.trafficOf(ctx.report.action),
   }));
   try {
-    const synced = await syncReports(toSync);
+    const synced = await syncReports(toSync, run.iceberg);
     for (const { ctx, outcome } of synced) ctx.log({ event: 'run_ended', ...runSummary(outcome) });
     return synced;
   } finally {
@@ -282,7 +286,7 @@ export function createFetchContext(
 /** @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function createRunContext(
   options: RunOptions,
-  run: Run & { documents: LakeDocuments },
+  run: Omit<Run, 'iceberg'> & { documents: LakeDocuments },
   reportInRun: ReportInRun,
 ): RunContext {
   const fetchContext = createFetchContext(options, reportInRun);

@@ -10,7 +10,8 @@
  * the day is recorded as failed, and other reports and brands go on.
  */
 import { type BrandReportsError, asBrandReportsError, redactedFailure, stackOf } from '../errors.ts';
-import { finishReport, recordFailedRun } from './finish.ts';
+import { type CoveredReport, coverReport, recordFailedRun } from './finish.ts';
+import type { IcebergCommits } from './iceberg-commits.ts';
 import {
   type DayOutcome,
   type ReportOutcome,
@@ -55,9 +56,15 @@ interface ReportSync extends ReportToSync {
   breaker: ReturnType<typeof createCircuitBreaker>;
   failedDay?: BrandReportsError;
   brokeOff?: { thrown: unknown };
+  /** How the report ended, if nothing fails from now on. */
+  outcome?: ReportOutcome;
+  covered?: CoveredReport;
 }
 
-export async function syncReports(reports: readonly ReportToSync[]): Promise<SyncedReport[]> {
+export async function syncReports(
+  reports: readonly ReportToSync[],
+  iceberg: IcebergCommits,
+): Promise<SyncedReport[]> {
   const syncs = reports.map(beginSync);
   for (const sync of syncs) {
     sync.upstream = syncs.find(({ ctx }) => ctx.report.name === sync.ctx.upstream?.report.name);
@@ -70,6 +77,8 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   };
   const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
   for (const sync of upstreamFirst) await planSync(sync, learnTime);
+  // At once, because the changes of all reports are then one write.
+  await Promise.all(syncs.map(beginReading));
   const isClock = ({ brokeOff }: ReportSync) =>
     brokeOff && asBrandReportsError(brokeOff.thrown).code === CLOCKS_DIFFER;
   // A report without due days asks for no time, and would date its end by a wrong clock.
@@ -77,9 +86,15 @@ export async function syncReports(reports: readonly ReportToSync[]): Promise<Syn
   if (brokeOff) for (const sync of syncs) sync.brokeOff ??= brokeOff;
   await readDays(syncs);
 
-  const synced: SyncedReport[] = [];
-  for (const sync of syncs) synced.push({ ctx: sync.ctx, outcome: await finishSync(sync) });
-  return synced;
+  for (const sync of syncs) await coverSync(sync);
+  const covered = syncs.flatMap(({ covered }) => (covered?.of.iceberg ? [covered] : []));
+  const failures = covered.length > 0 ? await iceberg.commit(covered) : new Map();
+  const ended: (() => Promise<SyncedReport>)[] = [];
+  for (const sync of syncs) {
+    if (failures.has(sync.ctx)) sync.brokeOff ??= { thrown: failures.get(sync.ctx) };
+    ended.push(await finishSync(sync));
+  }
+  return Promise.all(ended.map((record) => record()));
 }
 
 function beginSync(report: ReportToSync): ReportSync {
@@ -124,6 +139,16 @@ async function planSync(sync: ReportSync, learnTime: () => Promise<void>): Promi
     sync.left = new Map(plan.due.map((due) => [due.day, due]));
     for (const day of sync.left.keys()) days.set(day, notRead(day, 'pending'));
     for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
+  } catch (thrown) {
+    sync.brokeOff = { thrown };
+  }
+}
+
+async function beginReading(sync: ReportSync): Promise<void> {
+  const { plan, ctx } = sync;
+  if (!plan || sync.brokeOff) return;
+  try {
+    await ctx.reportState.update(plan.begin);
   } catch (thrown) {
     sync.brokeOff = { thrown };
   }
@@ -218,33 +243,51 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
   }
 }
 
-async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
-  const { ctx, plan, brokeOff, failedDay } = sync;
-  const days = [...sync.days.values()];
-  const outcomeOf = (status: ReportOutcome['status'], error?: ReportOutcome['error']) => ({
-    ...{ brand: ctx.brand, report: ctx.report.name, status, days, ...sync.traffic() },
-    ...(error && { error }),
-  });
+async function coverSync(sync: ReportSync): Promise<void> {
+  const { ctx, plan, brokeOff, failedDay, days } = sync;
+  if (!plan || brokeOff) return;
+  const { seen, examinedAll, size: sizeBefore } = plan;
+  const failure = failedDay ?? plan.error;
+  const error = failure && errorSummary(failure);
+  sync.outcome = outcomeOf(sync, reportStatus([...days.values()], error), error);
+  const published = [...days.values()]
+    .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
+    .map(({ dt }) => dt);
+  const examined = { seen, examinedAll, published, sizeBefore };
   try {
-    if (!plan || brokeOff) throw brokeOff?.thrown;
-    const { seen, examinedAll, size: sizeBefore } = plan;
-    const failure = failedDay ?? plan.error;
-    const error = failure && errorSummary(failure);
-    const outcome = outcomeOf(reportStatus(days, error), error);
-    const published = days
-      .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
-      .map(({ dt }) => dt);
-    const examined = { seen, examinedAll, published, sizeBefore };
-    await finishReport(ctx, examined, sync.range() ? undefined : outcome);
-    return outcome;
+    sync.covered = await coverReport(ctx, examined, sync.range() ? undefined : sync.outcome);
   } catch (thrown) {
+    sync.brokeOff = { thrown };
+  }
+}
+
+function outcomeOf(
+  { ctx, days, traffic }: ReportSync,
+  status: ReportOutcome['status'],
+  error?: ReportOutcome['error'],
+): ReportOutcome {
+  const of = { brand: ctx.brand, report: ctx.report.name, status, days: [...days.values()], ...traffic() };
+  return { ...of, ...(error && { error }) };
+}
+
+/** @returns a function that records how the report ended. Called for all reports at once, they are one write */
+async function finishSync(sync: ReportSync): Promise<() => Promise<SyncedReport>> {
+  const { ctx, covered, outcome, brokeOff } = sync;
+  const failed = async (thrown: unknown): Promise<SyncedReport> => {
     const error = redactedFailure(thrown, ctx.service);
-    if (isEndOfRun(error)) return outcomeOf('incomplete');
-    const outcome = outcomeOf(reportStatus([], error), errorSummary(error));
+    if (isEndOfRun(error)) return { ctx, outcome: outcomeOf(sync, 'incomplete') };
+    const ended = outcomeOf(sync, reportStatus([], error), errorSummary(error));
     // The time of the record would be wrong.
-    if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, outcome);
+    if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, ended);
     ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
-    return outcome;
+    return { ctx, outcome: ended };
+  };
+  try {
+    if (!covered || !outcome || brokeOff) throw brokeOff?.thrown;
+    const record = await covered.finish();
+    return () => record().then(() => ({ ctx, outcome }), failed);
+  } catch (thrown) {
+    return () => failed(thrown);
   }
 }
 

@@ -89,8 +89,9 @@ export async function vacuum(ctx: RunContext): Promise<string[]> {
  * query as of then may have begun to read them. So call it after today's vacuum is recorded.
  */
 export async function forgetOldVersions(ctx: RunContext, months: readonly string[]): Promise<void> {
-  const keptMs = ctx.brandSettings.snapshotRetentionDays * DAY_MS;
-  // A snapshot of Iceberg references a version for as long as it is kept.
+  // A snapshot of Iceberg references a version for as long as it is kept: up to a day longer, because of the snapshots of
+  // a day the last one alone stays.
+  const keptMs = (ctx.brandSettings.snapshotRetentionDays + (ctx.iceberg ? 1 : 0)) * DAY_MS;
   const most = ctx.iceberg && Number.POSITIVE_INFINITY;
   for (const month of months)
     await ctx.ledger(month).update((ledger) => forgetVersions(ledger, ctx.clock, keptMs, most));

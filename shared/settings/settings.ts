@@ -86,7 +86,7 @@ export function settingsSchema(reports: ReportRegistry) {
     requestsPerSecond: z._default(number(Number.MIN_VALUE, 1000, 'a number above 0, up to 1000'), 5),
     pagesInFlight: z._default(integer(1, 32), 4),
     /** Which catalogs show the lake to engines. Views and `coverage` are in `hive` only. */
-    catalogs: z._default(catalogsSchema(), [...CATALOGS]),
+    catalogs: z._default(catalogsSchema(), ['hive']),
     /** What other people's programs receive (docs/reference/events.md). */
     events: z.prefault(
       object({

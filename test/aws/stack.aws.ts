@@ -273,7 +273,12 @@ async function deploy(deployment: JsonObject, history = 0, existing?: Existing):
     analystRoles: ['Analysts'],
     brandRoles: ['AcmeTeam'],
   };
-  const input = { ...others, brands: Object.fromEntries(earlier), deployment: { ...people, ...deployment } };
+  const input = {
+    ...others,
+    catalogs: ['hive', 'iceberg'],
+    brands: Object.fromEntries(earlier),
+    deployment: { ...people, ...deployment },
+  };
   settings = parseSettings(input, reports);
   ({ bucket, database } = await deployTo(aws, folder.path, input, existing));
   // As the schedule does within the hour.

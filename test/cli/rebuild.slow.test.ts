@@ -87,9 +87,8 @@ it('rebuild reports a day without raw records, and leaves it unchanged', async (
 
 it('rebuild and rollback plan by --now, and publish by the machine’s clock', async () => {
   const of = addDays(sample.firstDay, 1);
-  const file = (name: string) =>
-    JSON.parse(readFileSync(join(sample.lake, 'ledger/order_list/acme', name), 'utf8'));
-  const ledgerOfDay = () => file(`${of.slice(0, 7)}.json`).days[of];
+  const file = (name: string) => JSON.parse(readFileSync(join(sample.lake, 'ledger', name), 'utf8'));
+  const ledgerOfDay = () => file(`order_list/acme/${of.slice(0, 7)}.json`).days[of];
   const settings = await withTypes('one-more-type.json', { ...TYPES, amount: 'string' });
   const [before] = ledgerOfDay().superseded;
   const beganMs = Date.now();
@@ -97,7 +96,7 @@ it('rebuild and rollback plan by --now, and publish by the machine’s clock', a
   const which = ['order_list', '--from', of, '--to', of];
   const shared = ['--settings', settings, '--lake', sample.lake, '--now', now];
   expect((await runCli(['rebuild', ...which, ...shared])).code).toBe(0);
-  expect(file('state.json').months[of.slice(0, 7)]).toMatchObject({ nextDue: now });
+  expect(file('acme/state.json').reports.order_list.months[of.slice(0, 7)]).toMatchObject({ nextDue: now });
   const rebuilt = ledgerOfDay().superseded.at(-1);
   expect(rebuilt.snapshot).not.toBe(before.snapshot);
   expect(Date.parse(rebuilt.at)).toBeGreaterThanOrEqual(beganMs);

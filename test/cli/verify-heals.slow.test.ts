@@ -139,7 +139,7 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
   ],
   ['a ledger that is cut off', () => truncateSync(ledger(), 100), /is not JSON/],
   ['the whole folder of ledgers of a brand', () => rmSync(dirname(ledger()), { recursive: true }), /missing/],
-  ['a report state', () => writeFileSync(document('ledger/order_list/acme/state.json'), '[]'), /array/],
+  ['a report state', () => writeFileSync(document('ledger/acme/state.json'), '[]'), /array/],
   ['a schema', () => writeFileSync(document('schema/orders.json'), '{}'), /version/, 2],
   [
     'a schema that is lost',
@@ -323,7 +323,7 @@ describe('the command that verify prints', () => {
     copyLake();
     rmSync(link());
     writeFileSync(ledger().replace(month, '2020-01'), '{');
-    writeFileSync(document('ledger/order_list/acme/state.json'), '{');
+    writeFileSync(document('ledger/acme/state.json'), '{');
     const { code, stdout } = await runCli(['verify', ...flags]);
     expect(code).toBe(1);
     expect(stdout.split('\n').filter((line) => line.startsWith('npx') || line.startsWith('mkdir'))).toEqual([

@@ -15,7 +15,7 @@ export function countingLake({ store, catalog }: { store: ObjectStore; catalog: 
   return {
     store: storeAround(store, counted),
     catalog: catalogAround(catalog, counted),
-    /** The number of calls by request, e.g. `get ledger/order_list/acme/state.json`. */
+    /** The number of calls by request, e.g. `get ledger/acme/state.json`. */
     taken: (): Record<string, number> => Object.fromEntries([...tally].sort(([a], [b]) => (a < b ? -1 : 1))),
   };
 }

@@ -85,7 +85,7 @@ export async function deployToDoubles(now: () => Date) {
   /** Builds the template, the bundles and the policies as a deployment does. */
   async function synthesise(): Promise<DeployedFunction[]> {
     const settings = join(folder, 'settings.json');
-    writeFileSync(settings, JSON.stringify(sampleSettings(sample)));
+    writeFileSync(settings, JSON.stringify({ ...sampleSettings(sample), catalogs: ['hive', 'iceberg'] }));
     const out = join(folder, 'cdk.out');
     const env = { ...process.env, CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify({ settings }) };
     await execute(process.execPath, ['infra/app.ts'], { env });

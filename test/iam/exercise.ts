@@ -114,7 +114,12 @@ async function watchTwice({ invoke, s3, sns }: Deployment): Promise<void> {
       requests: 0,
       throttles: 0,
     };
-    const body = Buffer.from(JSON.stringify({ ...JSON.parse(stored.body.toString()), lastRun }));
+    const document = JSON.parse(stored.body.toString());
+    const reports = Object.entries<object>(document.reports).map(([name, state]) => [
+      name,
+      { ...state, lastRun },
+    ]);
+    const body = Buffer.from(JSON.stringify({ ...document, reports: Object.fromEntries(reports) }));
     s3.objects.set(key, { ...stored, body });
   }
   await invoke('watch', {});

@@ -24,6 +24,7 @@ const sample = sharedLakes({
   brandSettings: { snapshotRetentionDays: 3 },
 });
 
+const ICEBERG = { catalogs: ['hive', 'iceberg'] };
 const withIceberg = (lake: SampleLake, store: ObjectStore = lake.store): Lake => ({
   ...lake.over(store),
   iceberg: createFolderIceberg(store, URL),
@@ -31,7 +32,7 @@ const withIceberg = (lake: SampleLake, store: ObjectStore = lake.store): Lake =>
 const sync = (
   lake: SampleLake,
   { store, ...options }: Parameters<SampleLake['sync']>[0] & { store?: ObjectStore } = {},
-) => lake.sync({ lake: withIceberg(lake, store), ...options });
+) => lake.sync({ lake: withIceberg(lake, store), commonSettings: ICEBERG, ...options });
 
 async function started(): Promise<SampleLake> {
   const lake = sample.emptyLake();
@@ -137,6 +138,19 @@ describe('the Iceberg table of a report', () => {
     ]);
   });
 
+  it('has one snapshot for all brands that end together in a run', async () => {
+    const lake = sample.emptyLake();
+    const { baseUrl } = lake.brand;
+    const own = { baseUrl, service: lake.service.serviceName, timeZone: 'UTC', startDate: DAYS[0] ?? '' };
+    const brands = Object.fromEntries(['acme', 'bolt', 'globex'].map((name) => [name, own]));
+    expect(await sync(lake, { commonSettings: { ...ICEBERG, brands } })).toMatchObject({
+      status: 'complete',
+    });
+    expect(readTable(lake.store)?.snapshots).toHaveLength(1);
+    const found = filesOf(lake.store, current(lake) ?? fail()).map(({ brand }) => brand);
+    expect(new Set(found)).toEqual(new Set(Object.keys(brands)));
+  });
+
   it.each<[string, (lake: SampleLake) => void, string]>([
     [
       'was moved',
@@ -205,9 +219,9 @@ describe('the Iceberg table of a report', () => {
     await expectProjected(lake);
   });
 
-  it('is left out if the settings disable it', async () => {
+  it('is left out unless the settings name it', async () => {
     const lake = sample.emptyLake();
-    await sync(lake, { commonSettings: { catalogs: ['hive'] } });
+    await sync(lake, { commonSettings: {} });
     expect([...lake.store.objects.keys()].filter((key) => key.startsWith('iceberg/'))).toEqual([]);
   });
 });
@@ -251,7 +265,11 @@ describe('earlier snapshots of the Iceberg table', () => {
         if (step % 3 === 2) restate(lake, random.pick(DAYS), `state ${step}`);
         const scope = random.pick([{}, {}, { from: DAYS[0] ?? '', to: DAYS[1] ?? '' }]);
         const dying = { ...withIceberg(lake, dies), catalog: diesAtNCatalog(lake.catalog, dies) };
-        const died = lake.sync({ lake: { ...dying, runs: blindRegistry }, scope });
+        const died = lake.sync({
+          lake: { ...dying, runs: blindRegistry },
+          scope,
+          commonSettings: ICEBERG,
+        });
         await died.catch((thrown: unknown) => expect(thrown).toBeInstanceOf(ProcessDied));
         lake.advance(3 * MINUTE_MS);
         expect(await sync(lake)).toMatchObject({ status: 'complete' });
@@ -261,7 +279,8 @@ describe('earlier snapshots of the Iceberg table', () => {
         lake.advance(random.whole(1, 300) * MINUTE_MS);
       }
       const { snapshots = [] } = readTable(lake.store) ?? {};
-      const firstMs = snapshots[0]?.atMs ?? 0;
+      // Before the last 24 hours only the last snapshot of each day is left.
+      const firstMs = Math.max(snapshots[0]?.atMs ?? 0, (snapshots.at(-1)?.atMs ?? 0) - DAY_MS);
       for (let instant = 0; instant < 100; instant += 1) {
         const atMs = random.whole(firstMs, lake.nowMs);
         if (runs.some(([fromMs, toMs]) => fromMs <= atMs && atMs <= toMs)) continue;

@@ -2,6 +2,7 @@
  * Reads an Iceberg table by the specification, with an Avro decoder that follows the schema of each file and shares no
  * code with the product.
  */
+import { inflateRawSync } from 'node:zlib';
 import type { MemoryStore } from '../fakes/memory-store.ts';
 
 export const URL = 'file:///lake';
@@ -99,10 +100,10 @@ function objectAt({ objects }: MemoryStore, address: string): Uint8Array {
 }
 
 export function decode<T>(file: Uint8Array): T[] {
-  let at = 0;
+  let [at, bytes] = [0, file];
   const take = (length: number) => {
     at += length;
-    return Buffer.from(file.subarray(at - length, at));
+    return Buffer.from(bytes.subarray(at - length, at));
   };
   const long = () => {
     let value = 0n;
@@ -138,10 +139,13 @@ export function decode<T>(file: Uint8Array): T[] {
   const records: T[] = [];
   while (at < file.length) {
     const count = long();
-    const size = long();
-    const end = at + size;
+    const block = inflateRawSync(take(long()));
+    const end = at;
+    [at, bytes] = [0, block];
     for (let left = count; left > 0; left -= 1) records.push(Object(read(schema)));
-    if (at !== end || !take(16).equals(sync)) throw new Error('a block ends elsewhere');
+    if (at !== block.length) throw new Error('a block ends elsewhere');
+    [at, bytes] = [end, file];
+    if (!take(16).equals(sync)) throw new Error('the end of a block is missing');
   }
   return records;
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { versionAt } from './version-at.ts';
 import { daysOfLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
 import { versionKey } from '../../shared/lake/paths.ts';
@@ -23,6 +23,7 @@ const PACKAGES = [
   'duckdb-extension-avro==1.5.5',
 ];
 const INSTANTS = 1_000;
+const ICEBERG = { catalogs: ['hive', 'iceberg'] };
 const DAYS = ['2026-02-27', '2026-02-28', '2026-03-01'] as const;
 const sample = sharedLakes({
   now: '2026-03-01T17:00:00Z',
@@ -47,12 +48,14 @@ it('I3: pyiceberg and DuckDB read the same rows as the links and --as-of, after 
   for (let run = 0; run < 6; run += 1) {
     if (run > 0)
       alter(lake, 'order_list', random.pick(DAYS), { status: `state ${run}`, [`field_${run}`]: run });
-    expect(await lake.sync({ lake: disk })).toMatchObject({ status: 'complete' });
+    expect(await lake.sync({ lake: disk, commonSettings: ICEBERG })).toMatchObject({ status: 'complete' });
     lake.advance(MINUTE_MS);
     const fromMs = lake.nowMs;
     lake.advance(random.whole(7, 12) * HOUR_MS);
     outside.push([fromMs, lake.nowMs]);
   }
+  // Before the last 24 hours only the last snapshot of each day is left. The script reads each snapshot that is left.
+  const sinceMs = (outside.at(-1)?.[0] ?? 0) - DAY_MS;
   const ledgers = await readLedgers(disk.store, reports);
   const filesAt = (atMs: number) =>
     daysOfLedgers(ledgers.filter(({ report }) => report.table === 'orders'))
@@ -65,7 +68,8 @@ it('I3: pyiceberg and DuckDB read the same rows as the links and --as-of, after 
       })
       .sort();
   const instants = Array.from({ length: INSTANTS }, () => {
-    const atMs = random.whole(...random.pick(outside));
+    const [fromMs, toMs] = random.pick(outside.filter(([, endMs]) => endMs > sinceMs));
+    const atMs = random.whole(Math.max(fromMs, sinceMs), toMs);
     return { atMs, files: filesAt(atMs) };
   });
   const expected = `${folder.path}/expected.json`;
@@ -76,5 +80,6 @@ it('I3: pyiceberg and DuckDB read the same rows as the links and --as-of, after 
   const { problems, compared, snapshots } = JSON.parse(stdout);
   expect(problems).toEqual([]);
   expect(compared).toBeGreaterThan(1_000);
-  expect(snapshots).toBe(6);
+  expect(snapshots).toBeLessThan(6);
+  expect(snapshots).toBeGreaterThan(2);
 }, 600_000);

@@ -103,7 +103,6 @@ describe('existing resources of an app', () => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       Environment: { Variables: { DATABASE: 'lake' } },
     });
-    template.hasResourceProperties('AWS::Glue::Database', { DatabaseInput: { Name: 'lake_iceberg' } });
     const key = stack.resolve(bucket.encryptionKey?.keyArn);
     expect(statementsOf(template, 'ReportsSync')).toContainEqual(
       expect.objectContaining({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: key }),

@@ -7,12 +7,12 @@ import {
   monthPartition,
   damagedCopyKey,
   dayPartition,
-  reportStateKey,
+  brandStateKey,
   parseProgressKey,
   brandOfRateBudget,
   ledgerKey,
   parseDayKey,
-  parseReportStateKey,
+  brandOfState,
   parseLedgerKey,
   partitionPrefix,
   progressKey,
@@ -30,7 +30,7 @@ describe('keys of a lake', () => {
       `${attemptPrefix('order_list', 'acme', '2026-01-31', 'a1')}${chunkName(7)}`,
       progressKey('order_list', 'acme', '2026-01-31', 'a1'),
       ledgerKey('order_list', 'acme', '2026-01'),
-      reportStateKey('order_list', 'acme'),
+      brandStateKey('acme'),
       schemaKey('orders'),
       rateBudgetKey('acme'),
     ]).toEqual([
@@ -39,18 +39,16 @@ describe('keys of a lake', () => {
       'raw/order_list/brand=acme/dt=2026-01-31/a1/chunk-000007.json-seq.zst',
       'raw/order_list/brand=acme/dt=2026-01-31/a1/progress.json',
       'ledger/order_list/acme/2026-01.json',
-      'ledger/order_list/acme/state.json',
+      'ledger/acme/state.json',
       'schema/orders.json',
       'rates/acme.json',
     ]);
   });
 
   it('are recognised as keys of documents', () => {
-    expect(parseReportStateKey(reportStateKey('order_list', 'acme'))).toEqual({
-      report: 'order_list',
-      brand: 'acme',
-    });
-    expect(parseReportStateKey(ledgerKey('order_list', 'acme', '2026-01'))).toBeUndefined();
+    const state = brandStateKey('acme');
+    expect([brandOfState(state), brandOfState(`old/${state}`)]).toEqual(['acme', undefined]);
+    expect(brandOfState(ledgerKey('order_list', 'acme', '2026-01'))).toBeUndefined();
     const progress = progressKey('order_list', 'acme', '2026-01-31', 'a1');
     expect([parseProgressKey(progress)?.brand, parseProgressKey(`${progress}.old`)]).toEqual([
       'acme',
@@ -71,7 +69,7 @@ describe('keys of a lake', () => {
   });
 
   it.each([
-    ['a report state', reportStateKey('order_list', 'acme')],
+    ['a report state', brandStateKey('acme')],
     ['a month with a day', 'ledger/order_list/acme/2026-01-31.json'],
     ['a file of an operating system', 'ledger/order_list/.DS_Store/2026-01.json'],
     ['one folder too many', 'ledger/order_list/acme/old/2026-01.json'],

@@ -10,7 +10,7 @@ import {
   closeKey,
   damagedCopyKey,
   ledgerKey,
-  reportStateKey,
+  brandStateKey,
   schemaKey,
   versionKey,
 } from '../../shared/lake/paths.ts';
@@ -203,6 +203,8 @@ function isNeighbour(names: readonly ReportName[], from: string, to: string) {
     const isOfNames = key
       .split('/')
       .some((part) => [...names, ...tables].includes(part.replace('report=', '')));
+    // The state of the brand has the erased days of its reports.
+    if (key.endsWith('/state.json')) return false;
     if (day === '')
       return /^(snapshots|ledger|raw)\//.test(key) && !isOfNames && !key.endsWith('format.json');
     // The raw records of the day before may have the first instant of the range.
@@ -336,8 +338,7 @@ it.each([
   await erase(optionsOf(lake, { from, to }));
   removeOthers(lake);
   for (const each of damaged) {
-    const key =
-      each === 'state' ? reportStateKey('order_list', BRAND) : ledgerKey('order_list', BRAND, '2026-02');
+    const key = each === 'state' ? brandStateKey(BRAND) : ledgerKey('order_list', BRAND, '2026-02');
     const stored = await lake.store.get(key);
     await lake.store.put(key, Buffer.from('{'), { ifMatch: stored?.etag ?? '' });
     expect((await restoreAll(lake, lakeOf(lake))).map(({ outcome }) => outcome)).toEqual(['restored']);
@@ -481,8 +482,7 @@ it('erased days stay erased if the report state and a ledger are damaged at once
   const scope = { reports: ORDERS };
   await sync(lake, { scope });
   expect((await erase(optionsOf(lake, { only: ORDERS, from, to }))).status).toBe('complete');
-  for (const key of [reportStateKey('order_list', BRAND), ledgerKey('order_list', BRAND, MONTH)])
-    damage(lake, key);
+  for (const key of [brandStateKey(BRAND), ledgerKey('order_list', BRAND, MONTH)]) damage(lake, key);
   const restored = await restoreAll(lake);
   expect(restored.map(({ outcome }) => outcome)).toEqual(['restored', 'restored']);
   lake.service.requests.splice(0);

@@ -8,7 +8,7 @@ import {
   markMonthsDirty,
   mayBeDue,
   monthContent,
-  parseReportState,
+  NO_STATE,
   recordMonths,
 } from '../../shared/lake/documents/report-state.ts';
 import { type Policy, monthDueAtMs, upstreamState } from '../../shared/planning/due.ts';
@@ -109,7 +109,7 @@ function settledSide(): Side {
   const now = new Date(START_MS).toISOString();
   const entry = readAt(now, { digest: 'd1', upstreamDigest: 'd1', state: 'settled' });
   const days = Object.fromEntries(DAYS.map((day) => [day, entry]));
-  return { days, state: parseReportState('state.json')(undefined), runs: [] };
+  return { days, state: NO_STATE, runs: [] };
 }
 
 function removeOld(runs: (Run | undefined)[], nowMs: number): void {

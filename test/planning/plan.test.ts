@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
-import { mayBeDue, parseReportState, recordMonths } from '../../shared/lake/documents/report-state.ts';
+import { mayBeDue, NO_STATE, recordMonths } from '../../shared/lake/documents/report-state.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
 import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
 import type { VersionState } from '../../shared/planning/transitions.ts';
@@ -364,8 +364,7 @@ describe('the hint that hides a month', () => {
         const [ledger] = ledgers.values();
         if (!ledger) throw new Error('no ledger');
         const dueMs = monthDueAtMs(month, ledger, given, nowMs);
-        const empty = parseReportState('state.json')(undefined);
-        const state = recordMonths(empty, new Map([[month, { dueMs }]]), 'p1', {
+        const state = recordMonths(NO_STATE, new Map([[month, { dueMs }]]), 'p1', {
           id: 'r1',
           wallMs: nowMs,
           nowMs,

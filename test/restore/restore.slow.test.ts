@@ -24,7 +24,7 @@ const FIRST = '2026-02-26';
 const TODAY = '2026-03-03';
 const NOW = '2026-03-03T15:00:00Z';
 const LEDGER = `ledger/order_list/acme/${MONTH}.json`;
-const STATE = 'ledger/order_list/acme/state.json';
+const STATE = 'ledger/acme/state.json';
 const SCHEMA = 'schema/orders.json';
 const SETTINGS = 'schema/settings/acme/current.json';
 const scope = { reports: ['order_list'] };
@@ -121,7 +121,7 @@ describe('a damaged document', () => {
     const stranger = { body: new Uint8Array(), etag: 'x', modifiedAt: new Date(lake.nowMs) };
     for (const key of [
       'ledger/order_list/acme/',
-      'ledger/order_list/.old/state.json',
+      'ledger/.old/state.json',
       'ledger/of_no_report/acme/state.json',
       'raw/order_list/brand=acme/progress.json',
       'rates/.json',

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { coverageRows } from '../../shared/catalog/coverage.ts';
 import { DAY_MS, HOUR_MS, daysFrom } from '../../shared/days.ts';
 import type { DayEntry, Ledger } from '../../shared/lake/documents/ledger.ts';
-import { parseReportState } from '../../shared/lake/documents/report-state.ts';
+import { NO_STATE } from '../../shared/lake/documents/report-state.ts';
 import { reportDaysIn } from '../../shared/day-facts.ts';
 import { DAY_STATES } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
@@ -99,7 +99,7 @@ describe('coverage, status and calendar', () => {
           const lake = Object.values(reports).map((report, index) => ({
             brand: 'acme',
             report,
-            state: { ...parseReportState('state.json')(undefined), hasReturnedRecords },
+            state: { ...NO_STATE, hasReturnedRecords },
             ledgers: new Map([[MONTH, ledgerOf(report.name, months[index] ?? [])]]),
             damaged: [],
           }));

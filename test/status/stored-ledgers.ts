@@ -1,10 +1,11 @@
 import { monthOf } from '../../shared/days.ts';
 import type { DayEntry, Committed } from '../../shared/lake/documents/ledger.ts';
-import { reportStateKey, ledgerKey } from '../../shared/lake/paths.ts';
+import { ledgerKey } from '../../shared/lake/paths.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
+import { changeState } from '../fakes/report-states.ts';
 import { readAt } from '../planning/entries.ts';
 
 /** Settings of the brand acme, in UTC, that enable its orders alone. */
@@ -43,15 +44,7 @@ export async function storeDays(
     await put(store, ledgerKey(report, brand, month), { ...head, month, days: Object.fromEntries(entries) });
   }
   const months = Object.fromEntries(Object.entries(due).map(([month, nextDue]) => [month, { nextDue }]));
-  const state = {
-    version: 1,
-    policy: '',
-    months,
-    continuations: {},
-    hasReturnedRecords: true,
-    recentWrites: [],
-  };
-  await put(store, reportStateKey(report, brand), state);
+  await changeState(store, report, brand, (state) => ({ ...state, months, hasReturnedRecords: true }));
 }
 
 async function put(store: ObjectStore, key: string, document: object): Promise<void> {

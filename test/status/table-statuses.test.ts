@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { brandSettingsKey, ledgerKey, reportStateKey, schemaKey } from '../../shared/lake/paths.ts';
+import { brandSettingsKey, brandStateKey, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { tableStatuses } from '../../shared/status/table-statuses.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
@@ -62,8 +62,8 @@ describe('the statuses of some months', () => {
   it('are computed from the ledgers of these months and the report state alone', async () => {
     const { keysRead, orders } = await statuses({ from: '2026-10', to: '2026-10' });
     expect(keysRead.sort()).toEqual([
+      brandStateKey('acme'),
       ledgerKey('order_list', 'acme', '2026-10'),
-      reportStateKey('order_list', 'acme'),
       schemaKey('orders'),
       brandSettingsKey('acme'),
     ]);
@@ -87,7 +87,7 @@ describe('the statuses of some months', () => {
   });
 
   it('are known if the report state is damaged, except for days that are due before the span', async () => {
-    const key = reportStateKey('order_list', 'acme');
+    const key = brandStateKey('acme');
     const { orders, day } = await statuses({ from: '2026-10' }, {}, key);
     expect(orders).toMatchObject({ damaged: [{ key }], hasReturnedRecords: true });
     expect(orders).not.toHaveProperty('overdueBefore');

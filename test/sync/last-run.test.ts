@@ -1,15 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { HOUR_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
-import { parseReportState } from '../../shared/lake/documents/report-state.ts';
-import { parseJsonDocument } from '../../shared/lake/documents/cas-document.ts';
-import { reportStateKey } from '../../shared/lake/paths.ts';
+import { storedState } from '../fakes/report-states.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import type { ReportName } from '../../sample/brand.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const REPORT = 'order_list';
-const KEY = reportStateKey(REPORT, 'acme');
 
 let lake: SampleLake;
 beforeEach(async () => {
@@ -21,8 +18,7 @@ afterEach(() => lake.close());
 const openLake = () => lake.over(lake.store);
 
 async function lastRun() {
-  const stored = await lake.store.get(KEY);
-  return stored && parseReportState(KEY)(parseJsonDocument(KEY, stored.body)).lastRun;
+  return (await storedState(lake.store, REPORT, 'acme'))?.lastRun;
 }
 
 const noSecret = {

@@ -11,6 +11,7 @@ import { DaysInFlight } from '../../shared/context/days-in-flight.ts';
 import { createTimeBudget } from '../../shared/context/time-budget.ts';
 import { type RunOptions, createRunContext } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
+import { IcebergCommits } from '../../shared/run/iceberg-commits.ts';
 import { syncReports } from '../../shared/run/sync.ts';
 import { pagedService } from '../fakes/paged-service.ts';
 import { blindRegistry } from './sample-lake.ts';
@@ -95,13 +96,12 @@ if (columns > 0) {
   }));
 }
 const context = createRunContext(options, run, { brand: 'acme', report, service });
-const [synced] = await syncReports([
-  {
-    ctx: context,
-    range: () => ({ from: FIRST_DAY, to: LAST_DAY, name: 'all' }),
-    traffic: () => ({ requests: 0, retries: 0, throttles: 0 }),
-  },
-]);
+const toSync = {
+  ctx: context,
+  range: () => ({ from: FIRST_DAY, to: LAST_DAY, name: 'all' }),
+  traffic: () => ({ requests: 0, retries: 0, throttles: 0 }),
+};
+const [synced] = await syncReports([toSync], new IcebergCommits());
 const rows = synced?.outcome.days.map((day) => day.rows);
 const peakMb = Math.round(process.resourceUsage().maxRSS / 1024);
 process.stdout.write(`${JSON.stringify({ status: synced?.outcome.status, rows, peakMb })}\n`);

@@ -84,8 +84,8 @@ describe('a rebuild from raw records', () => {
     const changed = [...lake.store.objects].filter(([key, { etag }]) => before.get(key)?.etag !== etag);
     // Only the claims were added and removed.
     expect(changed.map(([key]) => key).sort()).toEqual([
+      'ledger/acme/state.json',
       `ledger/${report}/acme/2026-03.json`,
-      `ledger/${report}/acme/state.json`,
     ]);
     expect(await ledgerEntries(lake, report)).toEqual(days);
   });

@@ -10,7 +10,7 @@ import {
   brandSettingsKey,
   closeKey,
   WATCH_KEY,
-  reportStateKey,
+  brandStateKey,
   schemaKey,
   ledgerKey,
 } from '../../shared/lake/paths.ts';
@@ -18,6 +18,7 @@ import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.t
 import { type WatchOptions, watch } from '../../shared/watcher/watch.ts';
 import type { LakeEvent, Message } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
+import { changeState, storedState } from '../fakes/report-states.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
 import { type MemoryStore, memoryStore } from '../fakes/memory-store.ts';
@@ -52,7 +53,7 @@ async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRu
   await storeDays(store, { report: 'order_list', brand: 'acme' }, { ...all, [TODAY]: today, ...days });
   const months = [...new Set(daysFrom(FIRST, TODAY).map((day) => day.slice(0, 7)))];
   const known = { nextDue: null, asOf: readFrom, content: 'x' };
-  await change(reportStateKey('order_list', 'acme'), {
+  await setState({
     policy: policy && policyFingerprint(policy),
     months: Object.fromEntries(months.map((month) => [month, known])),
     lastRun: {
@@ -72,6 +73,10 @@ async function change(key: string, changes: object): Promise<void> {
   const document = { ...JSON.parse(Buffer.from(body).toString()), ...changes };
   await store.put(key, Buffer.from(JSON.stringify(document)), { ifMatch: etag });
 }
+
+const setState = (changes: object) =>
+  changeState(store, 'order_list', 'acme', (state) => ({ ...state, ...changes }));
+const monthsOfState = async () => (await storedState(store, 'order_list', 'acme'))?.months;
 
 async function setDay(day: string, entry: DayEntry): Promise<void> {
   const key = ledgerKey('order_list', 'acme', day.slice(0, 7));
@@ -103,7 +108,7 @@ function runWatcher(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
 }
 
 const keepAlive = (nowMs: number) =>
-  change(reportStateKey('order_list', 'acme'), {
+  setState({
     lastRun: {
       ...{ at: new Date(nowMs).toISOString(), since: new Date(nowMs).toISOString() },
       ...{ status: 'complete', failedDays: 0, requests: 3, throttles: 0 },
@@ -147,7 +152,7 @@ describe('a watcher run', () => {
     await fill();
     await runWatcher(NOW_MS - 30 * DAY_MS);
     await runWatcher();
-    await store.delete([reportStateKey('order_list', 'acme')]);
+    await store.delete([brandStateKey('acme')]);
     expect((await runWatcher(NOW_MS + 1)).problems.map(({ what }) => what)).toEqual([]);
   });
 
@@ -162,10 +167,8 @@ describe('a watcher run', () => {
     await fill({ [FIRST]: { failure } });
     await runWatcher();
     expect(counts).toEqual([0]);
-    const { months } = JSON.parse(
-      Buffer.from((await store.get(reportStateKey('order_list', 'acme')))?.body ?? '').toString(),
-    );
-    await change(reportStateKey('order_list', 'acme'), {
+    const months = await monthsOfState();
+    await setState({
       months: { ...months, '2025-11': { nextDue: new Date(NOW_MS).toISOString() } },
     });
     expect(await runWatcher()).toMatchObject({ problems: [{ what: `1 day failed: ${FIRST}` }] });
@@ -198,7 +201,7 @@ describe('a watcher run', () => {
     ]);
     const first = {
       ...{ 'list ledger/': 1, 'list closes/': 1 },
-      [`get ${reportStateKey('order_list', 'acme')}`]: 1,
+      [`get ${brandStateKey('acme')}`]: 1,
       [`get ${brandSettingsKey('acme')}`]: 1,
       [`get ${schemaKey('orders')}`]: 1,
       ...Object.fromEntries(ledgers),
@@ -384,11 +387,10 @@ describe('a finding', () => {
   it('about an old month stays open even if nothing in that month is due by the report state', async () => {
     const old = '2026-07-06';
     await fill({ [old]: fallen() });
-    const key = reportStateKey('order_list', 'acme');
-    const { months } = JSON.parse(Buffer.from((await store.get(key))?.body ?? '').toString());
-    await change(key, { months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
+    const months = await monthsOfState();
+    await setState({ months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
     await runWatcher();
-    await change(key, { months });
+    await setState({ months });
     await runAgain(1);
     expect(subjects()).toEqual(['findings: 1 new']);
   });

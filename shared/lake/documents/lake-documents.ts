@@ -6,7 +6,7 @@ import {
   CATALOG_STAMP_KEY,
   WATCH_KEY,
   closeKey,
-  reportStateKey,
+  brandStateKey,
   ledgerKey,
   progressKey,
   rateBudgetKey,
@@ -22,7 +22,7 @@ import {
 import { parseCatalogStamp } from './catalog-stamp.ts';
 import { type Close, parseClose } from './close.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
-import { type ReportState, parseReportState } from './report-state.ts';
+import { type BrandState, type ReportStateDocument, parseBrandState, reportStateIn } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { type RateBudget, parseRateBudget } from './rate-budget.ts';
 import { parseStoredSchema } from './schema.ts';
@@ -56,7 +56,7 @@ export function createLakeDocuments({
     options: Partial<Pick<CasDocumentOptions<T>, 'first' | 'recovers' | 'whenMissing'>> = {},
   ) => new CasDocument({ store, key, parse, newId, pause, ...options });
   const ledgers = new Map<string, CasDocument<Ledger>>();
-  const reportStates = new Map<string, CasDocument<ReportState>>();
+  const brandStates = new Map<string, CasDocument<BrandState>>();
   /** One list serves all months without a ledger: a first backfill has many such months, and other runs read no such month. */
   const listed = new Map<string, ReturnType<typeof snapshotMonths>>();
   const monthsOf = async (table: string, brand: string) => {
@@ -64,13 +64,13 @@ export function createLakeDocuments({
     listed.set(`${table} ${brand}`, reading);
     return (await reading).get(brand);
   };
-  const reportState = (report: string, brand: string): CasDocument<ReportState> => {
-    const key = reportStateKey(report, brand);
+  const reportState = (report: string, brand: string): ReportStateDocument => {
+    const key = brandStateKey(brand);
     // Without hints the next run reads all months; everything else is in the ledgers. A run reads the state before it
     // has the service's time, so it judges no time in it.
-    const state = reportStates.get(key) ?? create(key, parseReportState(key), { recovers: true });
-    reportStates.set(key, state);
-    return state;
+    const state = brandStates.get(key) ?? create(key, parseBrandState(key), { recovers: true });
+    brandStates.set(key, state);
+    return reportStateIn(state, report);
   };
   return {
     reportState,

@@ -12,15 +12,15 @@ import {
   parseLedger,
 } from './ledger.ts';
 import { lostLedger } from './lost-documents.ts';
-import { type ReportState, monthsWithDays, parseReportState } from './report-state.ts';
+import { type ReportState, monthsWithDays, parseBrandState, stateOfReport } from './report-state.ts';
 import { type NewColumns, type StoredSchema, newColumnsOf, parseStoredSchema } from './schema.ts';
 import { oneClock } from './stored-time.ts';
 import {
   LEDGERS_PREFIX,
   beforeTable,
-  reportStateKey,
   ledgerKey,
-  parseReportStateKey,
+  brandOfState,
+  brandStateKey,
   parseLedgerKey,
   schemaKey,
 } from '../paths.ts';
@@ -80,19 +80,57 @@ export async function listLedgers(
   reports: ReportRegistry,
   span: MonthSpan = {},
 ): Promise<LedgerMonths[]> {
-  const found = new Map<string, LedgerMonths>();
+  const { ledgers } = await listDocuments(store, reports);
+  return ledgers.map(({ months, ...of }) => ({
+    ...of,
+    months: months.filter((month) => isInSpan(month, span)),
+  }));
+}
+
+async function listDocuments(store: ObjectStore, reports: ReportRegistry) {
+  const ledgers = new Map<string, LedgerMonths>();
+  const brandsWithState: string[] = [];
   for await (const { key } of store.list(LEDGERS_PREFIX)) {
-    const ledger = parseLedgerKey(key);
-    const parsed = ledger ?? parseReportStateKey(key);
-    const report = parsed && Object.hasOwn(reports, parsed.report) ? reports[parsed.report] : undefined;
-    if (!parsed || !report) continue;
-    const { brand } = parsed;
-    const id = reportStateKey(report.name, brand);
-    const known = found.get(id) ?? { report, brand, months: [] };
-    if (ledger && isInSpan(ledger.month, span)) known.months.push(ledger.month);
-    found.set(id, known);
+    const ofState = brandOfState(key);
+    if (ofState !== undefined) brandsWithState.push(ofState);
+    const { report: name = '', brand = '', month = '' } = parseLedgerKey(key) ?? {};
+    const report = Object.hasOwn(reports, name) ? reports[name] : undefined;
+    if (!report) continue;
+    const id = `${name} ${brand}`;
+    const known = ledgers.get(id) ?? { report, brand, months: [] };
+    known.months.push(month);
+    ledgers.set(id, known);
   }
-  return [...found.values()];
+  return { ledgers: [...ledgers.values()], brandsWithState };
+}
+
+/** The states of the reports of a brand, and the reports that have a state but no ledger, because no run has read a day. */
+async function readStates(
+  store: ObjectStore,
+  reports: ReportRegistry,
+  realNowMs: number,
+): Promise<(ReportStates & LedgerMonths & { damaged: DamagedDocument[] })[]> {
+  const { ledgers, brandsWithState } = await listDocuments(store, reports);
+  const brands = new Set([...ledgers.map(({ brand }) => brand), ...brandsWithState]);
+  const byBrand = [...brands].map(async (brand) => {
+    const key = brandStateKey(brand);
+    const parse = parseBrandState(key);
+    const read = await readOrDamage(readDocument(store, key, parse));
+    const states = 'value' in read ? read.value : parse(undefined);
+    const withLedgers = ledgers.filter((each) => each.brand === brand);
+    const others = Object.values(reports)
+      .filter(({ name }) => ('damage' in read && withLedgers.length === 0) || states.reports[name])
+      .filter((report) => !withLedgers.some((each) => each.report === report))
+      .map((report) => ({ report, brand, months: [] }));
+    const clocks = oneClock(() => realNowMs);
+    return [...withLedgers, ...others].map((each, index) => ({
+      ...each,
+      state: stateOfReport(states, each.report.name, clocks),
+      // Named once, though the document is about all reports of the brand.
+      damaged: index === 0 ? damageIn({ key }, read) : [],
+    }));
+  });
+  return (await Promise.all(byBrand)).flat();
 }
 
 export function readLedgers(
@@ -110,18 +148,7 @@ export async function readWantedLedgers(
   needs: NeedsMonth,
   realNowMs = Number.POSITIVE_INFINITY,
 ): Promise<ReportLedgers[]> {
-  const listed = await Promise.all(
-    (await listLedgers(store, reports)).map(async ({ report, brand, months }) => {
-      const key = reportStateKey(report.name, brand);
-      const parse = parseReportState(
-        key,
-        oneClock(() => realNowMs),
-      );
-      const read = await readOrDamage(readDocument(store, key, parse));
-      const state = 'value' in read ? read.value : parse(undefined);
-      return { report, brand, months, state, damaged: damageIn({ key }, read) };
-    }),
-  );
+  const listed = await readStates(store, reports, realNowMs);
   const all = listed.map(({ report, brand, state, ...others }) => {
     const upstream = listed.find((other) => other.brand === brand && looksUp(report, other.report));
     const of: ReportStates = { brand, report, state, ...(upstream && { upstream: upstream.state }) };
@@ -173,8 +200,8 @@ export async function readWantedLedgers(
         ...of,
         inLake: settings.get(brand),
         ...stored.get(report),
-        // The ledgers show whether the report has ever returned a record.
-        state: damaged.length > 0 ? { ...state, hasReturnedRecords: hasRows(readable) } : state,
+        // A damaged state lacks that the report has returned records; the ledgers show it.
+        state: { ...state, hasReturnedRecords: state.hasReturnedRecords || hasRows(readable) },
         ledgers: new Map(readable.map((ledger) => [ledger.month, ledger])),
         damaged: faults.sort((a, b) => (a.key < b.key ? -1 : 1)),
       };

@@ -1,5 +1,6 @@
 /**
- * The report state, `ledger/<report>/<brand>/state.json`, holds what runs of a report leave to later runs and the watcher.
+ * The state document of a brand, `ledger/<brand>/state.json`, contains a state for each of its reports: what runs leave to
+ * later runs and the watcher. All reports of a run share its reads and writes.
  * It has when a day of each month is next due: without this, every run would read the ledgers of all months since the
  * start date, only to find that no day is due.
  * The entries of months are hints that can be rebuilt from the ledgers. A wrong hint may cause an unnecessary read, never
@@ -15,7 +16,7 @@ import { HOUR_MS } from '../../days.ts';
 import { ERROR_KINDS } from '../../errors.ts';
 import type { Json } from '../../json.ts';
 import { STATUSES } from '../../outcome.ts';
-import { parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
+import { type CasDocument, parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
 import { type Ledger, isWhole } from './ledger.ts';
 import { NO_CLOCKS, isAhead, isWithin } from './stored-time.ts';
 
@@ -55,7 +56,6 @@ const lastRun = storedObject(() => ({
 }));
 
 const state = storedObject(() => ({
-  version: z.literal(1),
   /** Fingerprint of the policy from which the due times follow. */
   policy: z.string(),
   months: z.record(z.string(), month),
@@ -88,22 +88,48 @@ const state = storedObject(() => ({
   lastRun: z.optional(lastRun),
   /** The erased days, as their ledgers have them: a damaged ledger is rebuilt without them. */
   erased: z.optional(z.array(storedObject(() => ({ from: z.string(), to: z.string() })))),
+}));
+
+const brandState = storedObject(() => ({
+  version: z.literal(1),
+  /** By the name of the report. */
+  reports: z.record(z.string(), state),
   recentWrites: z.array(z.string()),
 }));
 
 export type ReportState = z.infer<typeof state>;
+export type BrandState = z.infer<typeof brandState>;
 
-const NO_STATE: ReportState = {
-  ...{ version: 1, policy: '', months: {}, continuations: {} },
-  ...{ hasReturnedRecords: false, recentWrites: [] },
-};
+export const NO_STATE: ReportState = { policy: '', months: {}, continuations: {}, hasReturnedRecords: false };
+
+export function parseBrandState(key: string) {
+  return (stored: Json | undefined): BrandState =>
+    stored === undefined
+      ? { version: 1, reports: {}, recentWrites: [] }
+      : parseDocument(brandState, key, stored);
+}
 
 /** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
-export function parseReportState(key: string, clocks = NO_CLOCKS) {
-  return (stored: Json | undefined): ReportState => {
-    if (stored === undefined) return NO_STATE;
-    const { lastRun, ...parsed } = parseDocument(state, key, stored);
-    return { ...parsed, ...(lastRun && !isAhead(lastRun.at, clocks) && { lastRun }) };
+export function stateOfReport({ reports }: BrandState, report: string, clocks = NO_CLOCKS): ReportState {
+  const { lastRun, ...others } = reports[report] ?? NO_STATE;
+  return { ...others, ...(lastRun && !isAhead(lastRun.at, clocks) && { lastRun }) };
+}
+
+export type ReportStateDocument = ReturnType<typeof reportStateIn>;
+
+/** The part of the document with the state of one report. Changes of several reports at once are one write. */
+export function reportStateIn(document: CasDocument<BrandState>, report: string) {
+  const stateIn = ({ reports }: BrandState) => reports[report] ?? NO_STATE;
+  const changed = (change: (state: ReportState) => ReportState) => (brand: BrandState) => {
+    const before = stateIn(brand);
+    const after = change(before);
+    return after === before ? brand : { ...brand, reports: { ...brand.reports, [report]: after } };
+  };
+  return {
+    cached: async () => stateIn(await document.cached()),
+    update: async (change: (state: ReportState) => ReportState) =>
+      stateIn(await document.update(changed(change))),
+    updateLater: (change: (state: ReportState) => ReportState) => document.updateLater(changed(change)),
   };
 }
 

@@ -1,17 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HasRecentWrites, CasDocument } from '../../../shared/lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../../../shared/lake/documents/lake-documents.ts';
+import { NO_STATE } from '../../../shared/lake/documents/report-state.ts';
 import type { ObjectStore } from '../../../shared/ports.ts';
 import { clicks } from '../../../shared/reports/clicks.ts';
 import { orders } from '../../../shared/reports/orders.ts';
 import { type MemoryStore, memoryStore } from '../../fakes/memory-store.ts';
 
-function documentsOf(store: ObjectStore = memoryStore(), random = 0.5) {
+function documentsOf(store: ObjectStore = memoryStore(), random = 0.5, writer = 'id') {
   const slept: number[] = [];
   let ids = 0;
   const documents = createLakeDocuments({
     store,
-    newId: () => `id-${++ids}`,
+    newId: () => `${writer}-${++ids}`,
     clock: { sleep: async (ms) => void slept.push(ms), wallMs: () => 0 },
     random: () => random,
   });
@@ -32,12 +33,6 @@ const all: {
     open: (documents) => documents.ledger(orders, 'acme', '2026-01'),
     key: 'ledger/order_list/acme/2026-01.json',
     empty: { report: 'order_list', brand: 'acme', month: '2026-01', days: {} },
-  },
-  {
-    document: 'the state of a report',
-    open: (documents) => documents.reportState('order_list', 'acme'),
-    key: 'ledger/order_list/acme/state.json',
-    empty: { policy: '', months: {}, continuations: {}, hasReturnedRecords: false },
   },
   {
     document: 'the progress of an attempt',
@@ -70,7 +65,7 @@ describe('a document of the lake', () => {
     expect(bodyOf(store, key)).toBe(`${JSON.stringify(written)}\n`);
   });
 
-  const recovers = ['the rate of a brand', 'the state of a report'];
+  const recovers = ['the rate of a brand'];
   it.each(all.filter(({ document }) => !recovers.includes(document)))(
     'is refused with its key if it is damaged: $document',
     async ({ open, key }) => {
@@ -91,6 +86,36 @@ describe('a document of the lake', () => {
       expect(await open(documentsOf(store).documents).cached()).toMatchObject(empty);
     },
   );
+
+  it('contains the states of all reports of a brand, and several changes at once are one write', async () => {
+    const store = memoryStore();
+    const { documents } = documentsOf(store);
+    const states = ['order_list', 'clicks_list'].map((report) => documents.reportState(report, 'acme'));
+    await Promise.all(states.map((state) => state.update((current) => ({ ...current, policy: 'p1' }))));
+    const reports = { order_list: { ...NO_STATE, policy: 'p1' }, clicks_list: { ...NO_STATE, policy: 'p1' } };
+    const written = { version: 1, reports, recentWrites: ['id-1'] };
+    expect(JSON.parse(bodyOf(store, 'ledger/acme/state.json'))).toEqual(written);
+  });
+
+  it('I5: keeps the states of other reports that another process writes at the same time', async () => {
+    const store = memoryStore();
+    const writes = ['order_list', 'clicks_list'].map((report) => {
+      const state = documentsOf(store, 0.5, report).documents.reportState(report, 'acme');
+      return state.update((current) => ({ ...current, policy: report }));
+    });
+    await Promise.all(writes);
+    const { reports } = JSON.parse(bodyOf(store, 'ledger/acme/state.json'));
+    expect(reports).toMatchObject({
+      order_list: { policy: 'order_list' },
+      clicks_list: { policy: 'clicks_list' },
+    });
+  });
+
+  it('begins anew if it is the damaged state of a brand, because runs find out its contents again', async () => {
+    const store = memoryStore();
+    await store.put('ledger/acme/state.json', Buffer.from('{}'), { ifAbsent: true });
+    expect(await documentsOf(store).documents.reportState('order_list', 'acme').cached()).toEqual(NO_STATE);
+  });
 
   it('has one object for each ledger, which sees what was written through it', async () => {
     const { documents } = documentsOf();

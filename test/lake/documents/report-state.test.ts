@@ -7,20 +7,21 @@ import {
   recordMonths,
   mayBeDue,
   monthContent,
-  parseReportState,
+  NO_STATE,
+  parseBrandState,
   markMonthsDirty,
 } from '../../../shared/lake/documents/report-state.ts';
-import { reportStateKey } from '../../../shared/lake/paths.ts';
+import { brandStateKey } from '../../../shared/lake/paths.ts';
 import { readAt } from '../../planning/entries.ts';
 
-const KEY = reportStateKey('order_list', 'acme');
+const KEY = brandStateKey('acme');
 const NOW = '2026-03-10T10:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
 const HOUR_MS = 3_600_000;
 const MONTH = '2026-02';
 
-const parse = parseReportState(KEY);
-const empty = parse(undefined);
+const parse = parseBrandState(KEY);
+const empty = NO_STATE;
 const me = { id: 'mine', wallMs: NOW_MS, nowMs: NOW_MS };
 
 function stateOf(known: KnownMonth): ReportState {
@@ -265,32 +266,27 @@ describe('a stored report state', () => {
     probedEndDate: 'whole_day',
     vacuumedAt: NOW,
     examinedAt: NOW,
-    recentWrites: ['w1'],
   };
+  const stored = (state: object) => ({ version: 1, reports: { order_list: state }, recentWrites: ['w1'] });
 
   it('has no hints if no state is stored', () => {
-    expect(empty).toEqual({
-      version: 1,
-      policy: '',
-      months: {},
-      continuations: {},
-      hasReturnedRecords: false,
-      recentWrites: [],
-    });
+    expect(parse(undefined)).toEqual({ version: 1, reports: {}, recentWrites: [] });
+    expect(empty).toEqual({ policy: '', months: {}, continuations: {}, hasReturnedRecords: false });
   });
 
   it('is read exactly as it was written, including fields that a later version has added', () => {
     const later = { ...full, months: { [MONTH]: { nextDue: NOW, weight: 7 } }, color: 'blue' };
-    for (const state of [full, later]) expect(parse(parseJson(JSON.stringify(state)))).toEqual(state);
+    for (const state of [full, later])
+      expect(parse(parseJson(JSON.stringify(stored(state))))).toEqual(stored(state));
   });
 
-  const broken = (change: object): unknown => ({ ...full, ...change });
+  const broken = (change: object): unknown => stored({ ...full, ...change });
   const brokenMonth = (change: object): unknown =>
     broken({ months: { [MONTH]: { nextDue: NOW, ...change } } });
 
   it.each<[string, unknown, string]>([
     ['null', null, 'the document'],
-    ['another version', broken({ version: 2 }), 'version is 2'],
+    ['another version', { ...stored(full), version: 2 }, 'version is 2'],
     ['months as a list', broken({ months: [] }), 'months'],
     ['a month without a due time', brokenMonth({ nextDue: undefined }), 'nextDue'],
     [
