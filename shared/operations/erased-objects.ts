@@ -22,7 +22,7 @@ import {
   parseDayKey,
   parseLedgerKey,
   partitionPrefix,
-  rateBudgetKey,
+  leaseKey,
   reportLedgersPrefix,
   snapshotOfKey,
 } from '../lake/paths.ts';
@@ -39,7 +39,7 @@ export const KINDS = {
   closes: 'closed months; they keep their sums unless the brand is erased',
   iceberg: 'Iceberg metadata; rewritten',
   status: 'status page, until the next watcher run',
-  rates: 'request rate of the brand',
+  lease: 'lease of the brand',
   settings: 'settings of the brand, unless days are named',
   query_results: 'results of Athena queries',
   damaged: 'copies of damaged documents',
@@ -121,7 +121,7 @@ function placesOf(range: ErasedRange): Place[] {
       // A close has days of its month, and of months that were closed before.
       isErased: (key) => isBrand || (parseCloseKey(key)?.month ?? '') >= monthOf(from),
     },
-    { kind: 'rates', prefix: rateBudgetKey(brand), isErased: () => isBrand },
+    { kind: 'lease', prefix: leaseKey(brand), isErased: () => isBrand },
     { kind: 'settings', prefix: brandSettingsPrefix(brand), isErased: () => isBrand },
     ...results,
     { kind: 'status', prefix: COVERAGE_PAGE_KEY, isErased: always },

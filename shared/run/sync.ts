@@ -24,8 +24,7 @@ import type { Range } from './continuation.ts';
 import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
 import { type ReportPlan, planDay, planReport } from './plan-report.ts';
 import { type DueDay, byOrder, isUrgent } from '../planning/plan.ts';
-import { CLOCKS_DIFFER } from '../service/client.ts';
-import { isEndOfRun } from '../service/retry.ts';
+import { CLOCKS_DIFFER, isEndOfRun } from '../service/retry.ts';
 import { learnServiceTime } from './service-time.ts';
 
 /** Circuit breaker: after this many consecutive failed days the other days wait for the next run. */
@@ -239,6 +238,8 @@ async function finishSync(sync: ReportSync): Promise<SyncedReport['outcome']> {
     return outcome;
   } catch (thrown) {
     const error = redactedFailure(thrown, ctx.service);
+    // Nothing has failed, and the run that holds the lease records its end.
+    if (error.code === 'brand_busy') return outcomeOf('busy', errorSummary(error));
     if (isEndOfRun(error)) return outcomeOf('incomplete');
     const outcome = outcomeOf(reportStatus([], error), errorSummary(error));
     // The time of the record would be wrong.

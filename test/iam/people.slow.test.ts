@@ -202,7 +202,7 @@ function foreignCalls(brand: string): Call[] {
     `snapshots/orders_before/brand=${brand}/dt=2026-01-31/id/part-0000.parquet`,
     `raw/order_list/brand=${brand}/dt=2026-01-31/id/progress.json`,
     `ledger/order_list/${brand}/2026-01.json`,
-    `rates/${brand}.json`,
+    `leases/${brand}.json`,
     `query-results/brand=${brand}/2f1c.csv`,
   ];
   return keys.flatMap((key): Call[] => [
