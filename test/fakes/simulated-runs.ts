@@ -89,7 +89,8 @@ export function simulateRuns(
     const steppedMs = () =>
       plan.wallSteps.filter(({ atMs }) => atMs <= nowMs).reduce((sum, { byMs }) => sum + byMs, 0);
     const sleep = async (ms: number) => {
-      await wait(ms / plan.speed);
+      // As a timer: never shorter than 1 ms, so that rounding stops no time.
+      await wait(Math.max(1, ms / plan.speed));
       await whenAwake();
     };
     const clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'every' | 'sleep'> = {

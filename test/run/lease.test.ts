@@ -112,7 +112,7 @@ describe('the runs of a brand', () => {
           expect(sending).toHaveLength(Math.min(1, going.length));
         },
       ),
-      { ...runs(4), endOnFailure: true },
+      { ...runs(50), endOnFailure: true },
     );
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ReportName } from '../../sample/brand.ts';
+import { withoutLease } from '../fakes/without-lease.ts';
 import { yieldingStore } from '../fakes/yielding-store.ts';
 import { wrongReports } from './lake-contents.ts';
 import type { SampleLake } from './sample-lake.ts';
@@ -28,7 +29,7 @@ async function runsAtOnce(
     const next = () => own[operation++ % own.length] ?? 0;
     const store = yieldingStore(lake.store, next);
     const scope = reports ? { reports } : {};
-    return lake.sync({ leases, scope, lake: lake.over(store) });
+    return lake.sync({ leases, scope, lake: lake.over(withoutLease(store)) });
   });
   return Promise.all(runs);
 }
