@@ -2,7 +2,7 @@
 import { dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { FORMAT_KEY } from '../lake/paths.ts';
+import { FORMAT_KEY, leaseKey } from '../lake/paths.ts';
 import {
   type RunOptions,
   brandSettingsOf,
@@ -47,7 +47,7 @@ export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
   const { lake, newId } = options;
   const runId = newId();
   // A check must not create a lake, and without a lake there is no other run.
-  const hasLake = (await lake.store.get(FORMAT_KEY)) !== undefined;
+  const hasLake = await isBegun(options);
   const unregister = hasLake ? await lake.runs.register(runId) : undefined;
   try {
     const brands = await Promise.all(
@@ -58,6 +58,11 @@ export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
   } finally {
     await unregister?.();
   }
+}
+
+async function isBegun({ lake: { store }, ...options }: RunOptions): Promise<boolean> {
+  const keys = [FORMAT_KEY, ...selectBrands(options).map(leaseKey)];
+  return (await Promise.all(keys.map((key) => store.get(key)))).some((found) => found !== undefined);
 }
 
 export function hasErrors(check: BrandCheck): boolean {

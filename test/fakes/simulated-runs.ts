@@ -55,7 +55,11 @@ export interface Simulation {
  */
 export function simulateRuns(
   plans: readonly RunPlan[],
-  options: { requestsPerSecond: number; fateOf: (operation: number, nowMs: number) => Fate; detectsDeadRuns: boolean },
+  options: {
+    requestsPerSecond: number;
+    fateOf: (operation: number, nowMs: number) => Fate;
+    detectsDeadRuns: boolean;
+  },
 ): Simulation {
   const { requestsPerSecond, fateOf, detectsDeadRuns } = options;
   let nowMs = 0;
@@ -121,7 +125,10 @@ export function simulateRuns(
       }).lease('acme'),
       runId: `run-${run}`,
       name: `host/${run}`,
-      time: { leftMs: () => plan.leftMs ?? Number.POSITIVE_INFINITY, untilOverMs: () => Number.POSITIVE_INFINITY },
+      time: {
+        leftMs: () => plan.leftMs ?? Number.POSITIVE_INFINITY,
+        untilOverMs: () => Number.POSITIVE_INFINITY,
+      },
       clock,
       runs: { isDead: async (id) => detectsDeadRuns && (areOver[Number(id.slice(4))]?.() ?? true) },
       log: () => undefined,

@@ -75,7 +75,9 @@ function shortestGapMs({ requests }: Simulation): number {
 function mostInASecond({ requests }: Simulation): number {
   return Math.max(
     0,
-    ...requests.map((first, from) => requests.slice(from).filter(({ atMs }) => atMs < first.atMs + 1000).length),
+    ...requests.map(
+      (first, from) => requests.slice(from).filter(({ atMs }) => atMs < first.atMs + 1000).length,
+    ),
   );
 }
 
@@ -83,7 +85,8 @@ function between({ requests }: Simulation, run: number, fromMs: number, toMs: nu
   return requests.filter((sent) => sent.run === run && sent.atMs >= fromMs && sent.atMs < toMs).length;
 }
 
-const firstOf = ({ requests }: Simulation, run: number) => requests.find((sent) => sent.run === run)?.atMs ?? 0;
+const firstOf = ({ requests }: Simulation, run: number) =>
+  requests.find((sent) => sent.run === run)?.atMs ?? 0;
 
 describe('the runs of a brand', () => {
   it('never send requests at the same time, whatever fails, and one of them goes on afterwards', async () => {
@@ -139,7 +142,10 @@ describe('the runs of a brand', () => {
     ['a minute after it was killed elsewhere', false, TAKE_AFTER_MS - RENEW_EVERY_MS, TAKE_AFTER_MS + 5_000],
     ['at once after it was killed on this machine', true, 0, 5_000],
   ])('replace a holder %s', async (_name, detectsDeadRuns, earliestMs, latestMs) => {
-    const plans = [{ ...STEADY, diesMs: 30_000 }, { ...STEADY, startMs: 31_000 }];
+    const plans = [
+      { ...STEADY, diesMs: 30_000 },
+      { ...STEADY, startMs: 31_000 },
+    ];
     const simulation = simulateRuns(plans, { ...FAULTLESS, detectsDeadRuns });
     await simulation.runUntil(3 * MINUTE_MS);
     const afterMs = firstOf(simulation, 1) - 31_000;
@@ -149,7 +155,11 @@ describe('the runs of a brand', () => {
   });
 
   it('replace a killed holder together, if each of them has little time', async () => {
-    const short = [1, 2, 3, 4, 5, 6].map((number) => ({ ...STEADY, startMs: number * 20_000, leftMs: 15_000 }));
+    const short = [1, 2, 3, 4, 5, 6].map((number) => ({
+      ...STEADY,
+      startMs: number * 20_000,
+      leftMs: 15_000,
+    }));
     const simulation = simulateRuns([{ ...STEADY, diesMs: 10_000 }, ...short], FAULTLESS);
     await simulation.runUntil(3 * MINUTE_MS);
     expect(simulation.requests.some(({ run }) => run > 0)).toBe(true);
@@ -160,15 +170,18 @@ describe('the runs of a brand', () => {
   it.each([
     ['with its clock', false],
     ['without its monotonic clock', true],
-  ])('replace a holder that sleeps for ten minutes %s, which is busy when it wakes', async (_name, monotonicStops) => {
-    const sleeps = { ...STEADY, pauses: [{ atMs: 30_000, forMs: 10 * MINUTE_MS, monotonicStops }] };
-    const simulation = simulateRuns([sleeps, { ...STEADY, startMs: 40_000 }], FAULTLESS);
-    await simulation.runUntil(20 * MINUTE_MS);
-    expect(firstOf(simulation, 1)).toBeGreaterThan(30_000 + TAKE_AFTER_MS);
-    expect(between(simulation, 0, 30_001, 20 * MINUTE_MS)).toBe(0);
-    expect(simulation.refusals).toMatchObject([{ run: 0, code: 'brand_busy' }]);
-    expect(mostInASecond(simulation)).toBe(RATE);
-  });
+  ])(
+    'replace a holder that sleeps for ten minutes %s, which is busy when it wakes',
+    async (_name, monotonicStops) => {
+      const sleeps = { ...STEADY, pauses: [{ atMs: 30_000, forMs: 10 * MINUTE_MS, monotonicStops }] };
+      const simulation = simulateRuns([sleeps, { ...STEADY, startMs: 40_000 }], FAULTLESS);
+      await simulation.runUntil(20 * MINUTE_MS);
+      expect(firstOf(simulation, 1)).toBeGreaterThan(30_000 + TAKE_AFTER_MS);
+      expect(between(simulation, 0, 30_001, 20 * MINUTE_MS)).toBe(0);
+      expect(simulation.refusals).toMatchObject([{ run: 0, code: 'brand_busy' }]);
+      expect(mostInASecond(simulation)).toBe(RATE);
+    },
+  );
 
   it('go on after ten minutes of sleep if no other run has come', async () => {
     const pauses = [{ atMs: 30_000, forMs: 10 * MINUTE_MS, monotonicStops: true }];
@@ -180,7 +193,10 @@ describe('the runs of a brand', () => {
   });
 
   it.each([2 * HOUR_MS, -2 * HOUR_MS])('may have clocks that are %i ms apart', async (wallSkewMs) => {
-    const plans = [{ ...STEADY, diesMs: 30_000 }, { ...STEADY, startMs: 20_000, wallSkewMs }];
+    const plans = [
+      { ...STEADY, diesMs: 30_000 },
+      { ...STEADY, startMs: 20_000, wallSkewMs },
+    ];
     const simulation = simulateRuns(plans, FAULTLESS);
     await simulation.runUntil(3 * MINUTE_MS);
     expect(firstOf(simulation, 1)).toBeGreaterThan(20_000 + TAKE_AFTER_MS);
@@ -229,9 +245,12 @@ function steered(store = memoryStore()) {
   };
   const lease = createLease({
     ...{ brand: 'acme', runId: 'run', name: 'host\u001b[2J/1' },
-    document: createLakeDocuments({ store: failing, newId: () => `w-${++ids}`, clock: time, random: () => 0 }).lease(
-      'acme',
-    ),
+    document: createLakeDocuments({
+      store: failing,
+      newId: () => `w-${++ids}`,
+      clock: time,
+      random: () => 0,
+    }).lease('acme'),
     time: { leftMs: () => 10_000, untilOverMs: () => 10_000 },
     clock: {
       ...time,
@@ -314,7 +333,9 @@ describe('a lease', () => {
     const waiting = steered(store);
     const other = createLease({
       ...{ brand: 'acme', runId: 'other', name: 'x', log: (event) => waiting.logged.push(event) },
-      document: createLakeDocuments({ store, newId: () => 'o', clock: waiting.time, random: () => 0 }).lease('acme'),
+      document: createLakeDocuments({ store, newId: () => 'o', clock: waiting.time, random: () => 0 }).lease(
+        'acme',
+      ),
       time: { leftMs: () => 10_000, untilOverMs: () => 10_000 },
       clock: { ...waiting.time, every: () => () => {} },
       runs: { isDead: async () => false },

@@ -40,7 +40,7 @@ function timed(requestsPerSecond: number, timeMs: number) {
   const time = virtualTime(start);
   const limiter = createRateLimiter({
     requestsPerSecond,
-      claim,
+    claim,
     refusePause,
     leftMs: () => Math.max(0, start + timeMs - time.wallMs()),
     monotonicMs: time.monotonicMs,
