@@ -34,9 +34,9 @@ export interface Lease {
    * @returns since when it holds the lease, by the monotonic clock: another run may have sent requests until then
    * @throws BrandReportsError `conflict` `brand_busy`; `lease_unavailable` if the document cannot be read or written
    */
-  claim(): Promise<number>;
+  claim: () => Promise<number>;
   /** Lets other runs take the lease. Never fails: they would wait a minute longer. */
-  release(): Promise<void>;
+  release: () => Promise<void>;
 }
 
 export interface LeaseOptions {
