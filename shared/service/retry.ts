@@ -128,7 +128,7 @@ export function stopped(): BrandReportsError {
   return new BrandReportsError('transient', 'stopped', message);
 }
 
-/** Whether an error says nothing about the day whose request met it, so that the day is left to the next run. */
+/** Whether an error concerns the run and not the day whose request failed, so that the day is left to the next run. */
 export function concernsNoDay({ code }: BrandReportsError): boolean {
   return code === 'brand_busy' || code === 'lease_unavailable' || code === CLOCKS_DIFFER;
 }

@@ -20,7 +20,7 @@ import {
 } from './page.ts';
 
 /** More pages than any day has. Cursors that never end, with new records, would keep every run busy forever. */
-const MAX_PAGES = 250_000;
+const MAX_PAGES = 100_000;
 
 /**
  * Reads the pages of a full read in order, and fetches the next page while the consumer works on the last one
