@@ -31,7 +31,7 @@ Exit codes:
   1  failed
   2  usage or settings
   3  incomplete: run the same command again to continue
-  4  busy: every day that is due is being read by another run
+  4  busy: another run reads the brand, or every day that is due
 
 Example:
   $ brand-reports demo`,

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import {
   CREDENTIALS_SHAPE,
   credentialsInVariables,
@@ -49,7 +50,8 @@ export async function createRunOptions(
   });
   if (isLocal)
     await Promise.all(brands.map(([name, { baseUrl }]) => readCredentials(credentials, name, baseUrl)));
-  return { ...options, credentials, send: sendRequest };
+  const runBy = `${hostname()}/${process.pid}`;
+  return { ...options, credentials, send: sendRequest, runBy };
 }
 
 export async function createPlanOptions(

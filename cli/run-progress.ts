@@ -99,8 +99,8 @@ function textOf(event: LogEvent): string | undefined {
       return 'read from its first page, because its progress document is damaged';
     case 'credentials_not_reread':
       return 'the rejected credentials could not be read again';
-    case 'rate_shared':
-      return `${counted(event.runs, 'run')} share the rate, ${Number(event.requestsPerSecond.toFixed(2))} requests/s of it for this run`;
+    case 'brand_awaited':
+      return `waiting for another run of the brand: ${event.holder}`;
     case 'report_failed':
     case 'day_failed':
       return `failed: ${event.message}`;

@@ -9,7 +9,10 @@ const common = createFunctionContext();
 const context = { ...common, ...serviceAccess(common.settings) };
 
 /** What the time does not allow is left to the next start. @throws BrandReportsError on an event that is not valid */
-export async function handler(event: unknown, lambda: Pick<Context, 'getRemainingTimeInMillis'>) {
+export async function handler(
+  event: unknown,
+  lambda: Pick<Context, 'awsRequestId' | 'functionName' | 'getRemainingTimeInMillis'>,
+) {
   const parsed = parseSyncEvent(event, context.settings, context.reports);
   const limits = timeLimits(lambda.getRemainingTimeInMillis());
   const { brand, reports } = parsed;
@@ -24,7 +27,8 @@ export async function handler(event: unknown, lambda: Pick<Context, 'getRemainin
   const { from, to, acceptFewer, check } = parsed;
   const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const scope = { ...named, ...range, acceptFewer, onlyEnabled: true };
-  const options = { ...context, scope, clock, ...limits };
+  const runBy = `function ${lambda.functionName} request ${lambda.awsRequestId}`;
+  const options = { ...context, scope, clock, runBy, ...limits };
   if (!check) return syncResult(await runSync(options));
   const { runCheck } = await import('../shared/check/check.ts');
   return runCheck(options);

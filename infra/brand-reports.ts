@@ -87,7 +87,9 @@ export class BrandReports extends Construct {
     const deployment = deploymentOf(settings.deployment, props);
     const { vpc, vpcSubnets, securityGroups } = props;
     const network = { vpc, vpcSubnets, securityGroups };
-    const lake = new Lake(this, 'Lake', { reports, ...settings, bucket: props.bucket });
+    const lake = new Lake(this, 'Lake', {
+      ...{ reports, deployment, catalogs: settings.catalogs, bucket: props.bucket },
+    });
     const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
     const bus = new EventBus(this, settings.events);
     const failed = new FailureQueue(this, 'Failed', deployment);

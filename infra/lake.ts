@@ -27,7 +27,7 @@ import {
   LEDGER_TABLES,
   OTHER_PREFIXES,
   QUERY_RESULTS_PREFIX,
-  RATES_PREFIX,
+  LEASES_PREFIX,
   RAW_PREFIX,
   SCHEMAS_PREFIX,
   SNAPSHOTS_PREFIX,
@@ -128,7 +128,7 @@ export class Lake extends Construct {
     this.grant(grantee, ['s3:PutObject'], [`${tablePrefix(COVERAGE_TABLE)}*`]);
     this.grant(grantee, DELETE, this.ledgerTables);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, ...this.iceberg]);
-    this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${RATES_PREFIX}*`]);
+    this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${LEASES_PREFIX}*`]);
     this.grantBucket(grantee, ['s3:ListBucket']);
     this.grantKeys(grantee, 'write');
   }

@@ -43,7 +43,7 @@ type Closes =
   | 'unreadable_amounts';
 
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout';
-type Refusals = 'refused' | 'rate_unavailable' | 'redirect' | 'service_code';
+type Refusals = 'brand_busy' | 'lease_unavailable' | 'refused' | 'redirect' | 'service_code';
 type Bodies =
   | 'bad_record'
   | 'envelope'

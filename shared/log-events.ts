@@ -77,8 +77,7 @@ const BRAND_EVENTS = {
   }>(),
   signing_clock_corrected: info<{ action: string; clockSkewMs: number }>(),
   credentials_not_reread: warn<object>(),
-  rate_shared: info<{ requestsPerSecond: number; runs: number }>(),
-  rate_budget_not_updated: warn<{ message: string }>(),
+  brand_awaited: info<{ holder: string }>(),
 };
 
 const PROCESS_EVENTS = {

@@ -37,6 +37,7 @@ export interface Traffic {
   throttles: number;
 }
 
+/** A report is also `busy`, with an error that names the holder, if another run of the brand may send requests and this one not. */
 export interface ReportOutcome extends Traffic {
   brand: string;
   report: string;
@@ -79,7 +80,8 @@ export function runSummary({ days, status, ...outcome }: ReportOutcome) {
 
 /** Whether days are left to a later run with the same scope. A report that was stopped before its plan has no days. */
 export function isUnfinished({ status, days }: ReportOutcome): boolean {
-  return days.some(({ outcome }) => isLeft(outcome)) || (status === 'incomplete' && days.length === 0);
+  const isBeforePlan = days.length === 0 && (status === 'incomplete' || status === 'busy');
+  return isBeforePlan || days.some(({ outcome }) => isLeft(outcome));
 }
 
 function isLeft(outcome: DayOutcome['outcome']): boolean {
@@ -97,8 +99,7 @@ export function madeProgress({ days }: ReportOutcome): boolean {
 export function syncOutcome(reports: ReportOutcome[]): SyncOutcome {
   const has = (status: Status) => reports.some((report) => report.status === status);
   if (has('failed')) return { status: 'failed', reports };
-  return {
-    status: has('incomplete') ? 'incomplete' : reportStatus(reports.flatMap(({ days }) => days)),
-    reports,
-  };
+  if (has('incomplete') || (has('busy') && reports.some(madeProgress)))
+    return { status: 'incomplete', reports };
+  return { status: has('busy') ? 'busy' : 'complete', reports };
 }

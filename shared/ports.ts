@@ -89,14 +89,6 @@ export interface RunRegistry {
   isDead(run: string): Promise<boolean>;
 }
 
-/** How many requests a run may send to a brand's service. */
-export interface RateSource {
-  /** Requests per second at this moment; 0 means that no request may be sent. */
-  readonly requestsPerSecond: number;
-  /** Call it before each request, and again soon if the rate is 0. @throws BrandReportsError if no rate can be claimed */
-  claim(): Promise<void>;
-}
-
 /** Partition keys in order, e.g. `[['brand','acme'],['dt','2026-01-31']]`. */
 export type Partition = readonly (readonly [key: string, value: string])[];
 

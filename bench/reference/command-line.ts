@@ -27,7 +27,7 @@ export const MORE: Readonly<Record<string, More>> = {
   },
   check: {
     exits:
-      '0 if the settings fit the service (warnings may be printed); 1 if they do not, or if it cannot be reached.',
+      '0 if the settings fit the service (warnings may be printed); 1 if they do not, or if it cannot be reached; 4 if another run of a brand sends requests.',
     guide: ['Add or remove a brand', '../how-to/add-or-remove-a-brand.md'],
   },
   status: {

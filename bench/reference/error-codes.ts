@@ -402,8 +402,12 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
     'The first day of a range has not begun in the time zone of the brand.',
     'Correct the range.',
   ],
-  rate_unavailable: [
-    'The share of the request rate is unknown, because its document cannot be read. No request was sent.',
+  brand_busy: [
+    'Another run of the brand sends requests. This run waited two minutes at most, and sent no request. The status is `busy`.',
+    'Nothing is needed for a scheduled run. Otherwise run again after the run in the message has ended.',
+  ],
+  lease_unavailable: [
+    'The lease of the brand cannot be read or written. No request was sent.',
     'Follow the cause in the message, for example a missing permission.',
   ],
   redirect: [

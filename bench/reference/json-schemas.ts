@@ -87,7 +87,7 @@ const checkFinding = z.object({
     .describe('The setting that the responses support, as `init` writes it'),
 });
 const check = z.object({
-  status: word('ok', 'failed'),
+  status: word('ok', 'failed', 'busy'),
   brands: z.array(
     z.object({
       brand: z.string(),

@@ -61,8 +61,8 @@ const MEANINGS: Record<EventName, string> = {
   signing_clock_corrected:
     'A request was refused because of the clock, and is sent again with the time of the service.',
   credentials_not_reread: 'The service refuses the credentials, and reading them again failed.',
-  rate_shared: 'Several runs of the brand share the request rate. The share of this run has changed.',
-  rate_budget_not_updated: 'The document by which runs share the request rate could not be updated.',
+  brand_awaited:
+    'Another run of the brand, the `holder`, sends requests. This run waits up to two minutes for its end.',
   catalog_updated:
     'Tables, views and partitions were brought up to date. `brandsLeft`: brands that the next run continues with.',
   catalog_entry_skipped: 'A partition, table or view could not be published again.',

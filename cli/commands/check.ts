@@ -11,7 +11,7 @@ import { oneLine, styleText } from '../terminal-text.ts';
 export function addCheck(program: CliCommand): void {
   program
     .command('check')
-    .description('compare the settings with what the service shows; writes nothing')
+    .description('compare the settings with what the service shows; changes nothing')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .takes('brand', 'lake', 'settings', 'credentials', 'now')
     .option('--json', 'print the findings as one JSON document')
@@ -23,17 +23,19 @@ export function addCheck(program: CliCommand): void {
       );
       if (flags.json) printJson(outcome);
       else print(checkText(outcome));
-      process.exitCode = outcome.status === 'ok' ? EXIT.complete : EXIT.failed;
+      process.exitCode = outcome.status === 'ok' ? EXIT.complete : EXIT[outcome.status];
     });
 }
 
 function checkText({ status, brands }: CheckOutcome): string {
-  const verdict =
-    status === 'ok'
-      ? `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`
-      : `${styleText('red', 'failed')}: correct what is marked ✗ or "required"`;
-  return [...brands.map(brandText), verdict].join('\n\n');
+  return [...brands.map(brandText), VERDICTS[status]()].join('\n\n');
 }
+
+const VERDICTS = {
+  ok: () => `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`,
+  failed: () => `${styleText('red', 'failed')}: correct what is marked ✗ or "required"`,
+  busy: () => `${styleText('yellow', 'busy')}: run again after the run that sends requests`,
+};
 
 export function brandText({ brand, findings, reports }: BrandCheck): string {
   return [

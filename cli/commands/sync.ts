@@ -140,7 +140,7 @@ export const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow'
 const NEXT_STEPS = {
   complete: undefined,
   incomplete: 'Some days that are due are not finished. Run the same command again to continue.',
-  busy: 'Every day that is due is being read by another run. Run again later.',
+  busy: 'Another run reads the brand or every due day. Run again after that run has ended.',
   failed: 'Fix what is reported above, then run the same command again.',
 } as const;
 

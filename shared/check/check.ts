@@ -1,7 +1,15 @@
-/** Each finding rests on responses, and may have the setting that they support. The test needs no lake and changes nothing. */
+/** Each finding rests on responses, and may have the setting that they support. Of the lake, the test writes the lease only. */
 import { dayOf } from '../days.ts';
 import { BrandReportsError, asBrandReportsError } from '../errors.ts';
-import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { FORMAT_KEY, leaseKey } from '../lake/paths.ts';
+import {
+  type RunOptions,
+  brandSettingsOf,
+  createBrandLease,
+  selectBrands,
+  selectReports,
+} from '../run/run.ts';
 import { readCredentials } from '../service/credentials.ts';
 import { BY_CHECK } from '../service/envelope.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
@@ -28,28 +36,58 @@ export interface BrandCheck {
 
 /** The document of `check --json`, and the Lambda handler's result. */
 export interface CheckOutcome {
-  status: 'ok' | 'failed';
+  /** `busy`: another run sends requests to the service of a brand, so its settings were not compared. */
+  status: 'ok' | 'failed' | 'busy';
   brands: BrandCheck[];
 }
 
 const MAX_QUIET_SKEW_SECONDS = 30;
 
 export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
-  const brands = await Promise.all(selectBrands(options).map((brand) => checkBrand(options, brand)));
-  return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
+  const { lake, newId } = options;
+  const runId = newId();
+  // A check must not create a lake, and without a lake there is no other run.
+  const hasLake = await isBegun(options);
+  const unregister = hasLake ? await lake.runs.register(runId) : undefined;
+  try {
+    const brands = await Promise.all(
+      selectBrands(options).map((brand) => checkBrand(options, brand, hasLake ? runId : undefined)),
+    );
+    const isBusy = brands.flatMap(findingsOf).some(({ code }) => code === 'brand_busy');
+    return { status: brands.some(hasErrors) ? 'failed' : isBusy ? 'busy' : 'ok', brands };
+  } finally {
+    await unregister?.();
+  }
 }
 
-export function hasErrors({ findings, reports }: BrandCheck): boolean {
-  return [...findings, ...reports.flatMap((report) => report.findings)].some(
-    ({ level }) => level === 'error' || level === 'undecided',
-  );
+async function isBegun({ lake: { store }, ...options }: RunOptions): Promise<boolean> {
+  const keys = [FORMAT_KEY, ...selectBrands(options).map(leaseKey)];
+  return (await Promise.all(keys.map((key) => store.get(key)))).some((found) => found !== undefined);
 }
 
-async function checkBrand(options: RunOptions, brand: string): Promise<BrandCheck> {
+export function hasErrors(check: BrandCheck): boolean {
+  return findingsOf(check).some(({ level }) => level === 'error' || level === 'undecided');
+}
+
+function findingsOf({ findings, reports }: BrandCheck): Finding[] {
+  return [...findings, ...reports.flatMap((report) => report.findings)];
+}
+
+async function checkBrand(
+  options: RunOptions,
+  brand: string,
+  runId: string | undefined,
+): Promise<BrandCheck> {
   const credentials = await credentialsFinding(options, brand);
   if (credentials.level === 'error') return { brand, clockSkewMs: 0, findings: [credentials], reports: [] };
-  const { findings, ...rest } = judgeBrand(options, brand, await sampleBrand(options, brand));
-  return { ...rest, findings: [credentials, ...findings] };
+  const documents = createLakeDocuments({ store: options.lake.store, ...options });
+  const lease = runId === undefined ? undefined : createBrandLease(options, runId, documents, brand);
+  try {
+    const { findings, ...rest } = judgeBrand(options, brand, await sampleBrand(options, brand, lease?.claim));
+    return { ...rest, findings: [credentials, ...findings] };
+  } finally {
+    await lease?.release();
+  }
 }
 
 type Judged = Pick<RunOptions, 'settings' | 'reports' | 'scope' | 'clock'>;
@@ -84,6 +122,7 @@ async function credentialsFinding(options: RunOptions, brand: string): Promise<F
 function errorFinding(thrown: unknown): Finding {
   const { kind, code, message } = asBrandReportsError(thrown);
   if (kind === 'bug' && !(thrown instanceof BrandReportsError)) throw thrown;
+  if (code === 'brand_busy') return warning(code, message);
   return error(code, `${kind}: ${message.replaceAll(BY_CHECK, '')}`);
 }
 

@@ -17,9 +17,9 @@ import {
   createService,
   selectReports,
 } from '../run/run.ts';
+import type { Lease } from '../run/lease.ts';
 import type { Page } from '../service/paging/page.ts';
 import { pages } from '../service/paging/pages.ts';
-import { fixedRate } from '../service/rate-limit.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
 export interface BrandSample {
@@ -72,12 +72,19 @@ export function endDateOf(measured: Pick<BrandSample, 'reports'>): BrandSettings
   return all.find((endDate) => endDate === 'midnight') ?? all.find((endDate) => endDate !== undefined);
 }
 
-/** Sends the requests of one brand, one after another. It ignores the rate budget of runs, because that is in the lake. */
-export async function sampleBrand(options: RunOptions, brand: string): Promise<BrandSample> {
+/**
+ * Sends the requests of one brand, one after another.
+ * @param claim waits until the requests may be sent, and returns since when (`Lease`); missing: no run can read the brand yet
+ */
+export async function sampleBrand(
+  options: RunOptions,
+  brand: string,
+  claim: Lease['claim'] = async () => Number.NEGATIVE_INFINITY,
+): Promise<BrandSample> {
   const reports = selectReports(options, brand).filter(({ day }) => day.by !== 'upstream');
   const [first] = reports;
   if (!first) return { reports: [] };
-  const { service, method, error } = await makeContact(options, brand, first);
+  const { service, method, error } = await makeContact(options, brand, first, claim);
   // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
   const mayConcernOne = !error || error.code === 'service_code';
   const read: ReadReport[] = [];
@@ -96,12 +103,18 @@ interface ReadReport {
   found: ReportSample;
 }
 
-async function makeContact(options: RunOptions, brand: string, report: ReportDefinition) {
-  const { scope, settings } = options;
+async function makeContact(
+  options: RunOptions,
+  brand: string,
+  report: ReportDefinition,
+  claim: Lease['claim'],
+) {
   const { method: set } = brandSettingsOf(options, brand);
   const contactBy = async (method: BrandSettings['method']) => {
-    const highestRate = fixedRate(scope.requestsPerSecond ?? settings.requestsPerSecond);
-    const service = createService(options, brand, { highestRate, method, retry: IMPATIENT });
+    const beganMs = options.clock.monotonicMs();
+    // The second service counts no request of the first one.
+    const after = async () => Math.max(beganMs, await claim());
+    const service = createService(options, brand, { claim: after, method, retry: IMPATIENT });
     // Page 1 exists whether pages are numbered from 0 or from 1.
     const ctx = withBrandSettings(createFetchContext(options, { brand, report, service }), { firstPage: 1 });
     const error = await fetchFirstPage(ctx, sampleFields(ctx)).then(() => undefined, rethrowBugs);

@@ -25,7 +25,7 @@ export const LEDGERS_PREFIX = 'ledger/';
 export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
 export const SCHEMAS_PREFIX = 'schema/';
 export const SETTINGS_OF_BRANDS = `${SCHEMAS_PREFIX}settings/`;
-export const RATES_PREFIX = 'rates/';
+export const LEASES_PREFIX = 'leases/';
 export const ICEBERG_PREFIX = 'iceberg/';
 export const STATUS_PREFIX = 'status/';
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
@@ -39,7 +39,7 @@ export const DOCUMENT_PREFIXES: readonly string[] = [LEDGERS_PREFIX, SCHEMAS_PRE
 export const OTHER_PREFIXES: readonly string[] = [
   SNAPSHOTS_PREFIX,
   RAW_PREFIX,
-  RATES_PREFIX,
+  LEASES_PREFIX,
   ICEBERG_PREFIX,
   DAMAGED_PREFIX,
   QUERY_RESULTS_PREFIX,
@@ -225,17 +225,17 @@ export function parseProgressKey(key: string): { brand: string; day: string } | 
   return of && key === progressKey(report, brand, of.day, of.id) ? { brand, day: of.day } : undefined;
 }
 
-export function brandOfRateBudget(key: string): string | undefined {
-  const brand = key.slice(RATES_PREFIX.length, -'.json'.length);
-  return isName(brand) && key === rateBudgetKey(brand) ? brand : undefined;
+export function brandOfLease(key: string): string | undefined {
+  const brand = key.slice(LEASES_PREFIX.length, -'.json'.length);
+  return isName(brand) && key === leaseKey(brand) ? brand : undefined;
 }
 
 function isName(text: string): boolean {
   return /^[^/.\\][^/\\]*$/.test(text);
 }
 
-export function rateBudgetKey(brand: string): string {
-  return `${RATES_PREFIX}${brand}.json`;
+export function leaseKey(brand: string): string {
+  return `${LEASES_PREFIX}${brand}.json`;
 }
 
 function partitionOf(keys: readonly string[], values: readonly string[]): Partition {

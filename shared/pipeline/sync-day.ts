@@ -12,8 +12,7 @@ import { assertLeaseHeld, pagesIn } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
 import { isAfterRefresh } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
-import { CLOCKS_DIFFER } from '../service/client.ts';
-import { isEndOfRun } from '../service/retry.ts';
+import { concernsNoDay, isEndOfRun } from '../service/retry.ts';
 import { afterReading } from '../planning/transitions.ts';
 import { type Attempt, claim, withRenewedLease } from '../attempt/claim.ts';
 import { commit } from './commit.ts';
@@ -64,7 +63,7 @@ export async function syncDay(
     if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
     // Only a claimed day makes requests.
     if (claimed && isEndOfRun(error)) return { ...(await leftToNextRun(ctx, claimed)), endsReport: true };
-    if (claimed && (error.code === 'rate_unavailable' || error.code === CLOCKS_DIFFER))
+    if (claimed && concernsNoDay(error))
       return { ...(await leftToNextRun(ctx, claimed)), endsReport: true, error };
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
     await recordFailure(ctx, day, claimed, error, continuation.range !== undefined);

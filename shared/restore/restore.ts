@@ -16,17 +16,17 @@ import { lostLedger, snapshotMonths, withoutErased } from '../lake/documents/los
 import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
 import { NO_STATE, parseBrandState } from '../lake/documents/report-state.ts';
 import { parseProgress } from '../lake/documents/progress.ts';
-import { parseRateBudget } from '../lake/documents/rate-budget.ts';
+import { parseBrandLease } from '../lake/documents/brand-lease.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
 import { parseWatchRecord } from '../lake/documents/watch-record.ts';
 import {
   SETTINGS_OF_BRANDS,
   CLOSES_PREFIX,
   COVERAGE_TABLE,
+  LEASES_PREFIX,
   LEDGERS_PREFIX,
-  RATES_PREFIX,
   WATCH_KEY,
-  brandOfRateBudget,
+  brandOfLease,
   brandOfState,
   brandSettingsKey,
   damagedCopyKey,
@@ -130,9 +130,9 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
       yield { key, report, brand, month, parse: parseProgress(key), isHint: true };
     }
   }
-  for await (const { key } of store.list(RATES_PREFIX)) {
-    const brand = brandOfRateBudget(key);
-    if (brand !== undefined) yield { key, brand, parse: parseRateBudget(key), isHint: true };
+  for await (const { key } of store.list(LEASES_PREFIX)) {
+    const brand = brandOfLease(key);
+    if (brand !== undefined) yield { key, brand, parse: parseBrandLease(key), isHint: true };
   }
   for await (const { key } of store.list(SETTINGS_OF_BRANDS)) {
     const of = parseBrandSettingsKey(key);

@@ -6,7 +6,6 @@ import { mapConcurrent } from '../concurrency.ts';
 import { configError, redactedFailure, rethrowBugs, stackOf } from '../errors.ts';
 import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type RateShare, createRateShare } from './rate-share.ts';
 import { bindBrand, bindReport } from '../log-events.ts';
 import {
   type ReportOutcome,
@@ -28,14 +27,15 @@ import {
 } from '../context/context.ts';
 import { type Range, saveContinuation } from './continuation.ts';
 import { IcebergCommits } from './iceberg-commits.ts';
+import { type Lease, createLease } from './lease.ts';
 import { DaysInFlight } from '../context/days-in-flight.ts';
 import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { policyOf } from '../planning/policy.ts';
-import type { CredentialSource, RateSource, ReportService, SendRequest } from '../ports.ts';
+import type { CredentialSource, ReportService, SendRequest } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
-import { CLOCKS_DIFFER, type ServiceClientOptions, createServiceClient } from '../service/client.ts';
+import { type ServiceClientOptions, createServiceClient } from '../service/client.ts';
 import { createRateLimiter } from '../service/rate-limit.ts';
-import { SERVICE_RETRY, refusalOfPause } from '../service/retry.ts';
+import { CLOCKS_DIFFER, SERVICE_RETRY, refusalOfPause } from '../service/retry.ts';
 import type { BrandSettings, Settings } from '../settings/settings.ts';
 import { type SyncedReport, syncReports } from './sync.ts';
 import { BRANDS_AT_ONCE, brandsInTurn } from './turns.ts';
@@ -51,6 +51,8 @@ export interface RunOptions extends LakeAccess {
   /** Stops requests that are under way; what was staged is kept. */
   signal?: AbortSignal;
   leases?: boolean;
+  /** Names the run to others that wait for it: host and process, or the request of a function. Missing: the run's id. */
+  runBy?: string;
   /** Missing: a command line. */
   adoption?: Adoption;
 }
@@ -66,8 +68,6 @@ export interface RunScope {
   to?: string;
   /** Needs `from` or `to`. */
   acceptFewer?: boolean | undefined;
-  /** The most that this run may use of the brand's rate. */
-  requestsPerSecond?: number;
 }
 
 interface Run extends Pick<RunContext, 'time' | 'days' | 'stored'> {
@@ -148,6 +148,8 @@ async function withContinuation(
   const range = rangeOf(scope, ctx);
   // Nobody knows the time, so nothing is dated.
   if (outcome.error?.code === CLOCKS_DIFFER) return outcome;
+  // The run that holds the lease saves what it leaves.
+  if (outcome.status === 'busy') return outcome;
   try {
     await saveContinuation(ctx, range, {
       // A range ends only after a run that read all of it: otherwise the next run would read its other days again.
@@ -171,8 +173,8 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   const traffic = createTrafficCount();
   const clocks = runClock(options.clock, () => service.clockSkewMs);
   const documents = createLakeDocuments({ store: options.lake.store, ...options, clocks });
-  const highestRate = rateShareOf(options, run, documents, brand);
-  const service = createService(options, brand, { highestRate, onRequest: traffic.count });
+  const lease = createBrandLease(options, run.id, documents, brand);
+  const service = createService(options, brand, { claim: lease.claim, onRequest: traffic.count });
   const contexts = selectReports(options, brand).map((report) =>
     createRunContext(options, { ...run, documents }, { brand, report, service }),
   );
@@ -187,22 +189,22 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
     return synced;
   } finally {
     run.days.leave();
-    await highestRate.leave();
+    await lease.release();
   }
 }
 
-function rateShareOf(
-  { clock, lake, log, scope, settings }: RunOptions,
-  run: Run,
+export function createBrandLease(
+  { clock, deadline, lake, log, runBy }: RunOptions,
+  runId: string,
   documents: LakeDocuments,
   brand: string,
-): RateShare {
-  const { requestsPerSecond: limit } = settings;
-  return createRateShare({
-    document: documents.rateBudget(brand),
-    runId: run.id,
-    limit,
-    wants: Math.min(limit, scope.requestsPerSecond ?? limit),
+): Lease {
+  return createLease({
+    brand,
+    document: documents.lease(brand),
+    runId,
+    name: runBy ?? runId,
+    time: createTimeBudget(deadline, clock.monotonicMs),
     clock,
     runs: lake.runs,
     log: bindBrand(log, brand),
@@ -229,20 +231,21 @@ export function createService(
   options: RunOptions,
   brand: string,
   {
-    highestRate,
+    claim,
     ...others
-  }: Partial<Pick<ServiceClientOptions, 'onRequest' | 'method' | 'retry'>> & { highestRate: RateSource },
+  }: Partial<Pick<ServiceClientOptions, 'onRequest' | 'method' | 'retry'>> & Pick<Lease, 'claim'>,
 ): ReportService {
   const { clock, log, random, credentials, send, signal } = options;
   const { monotonicMs, wallMs, sleep } = clock;
   const { baseUrl, service, method, timeoutSeconds } = brandSettingsOf(options, brand);
+  const { requestsPerSecond } = options.settings;
   const timeLeft = createTimeBudget(options.deadline, monotonicMs);
   const refusePause = refusalOfPause({ ...SERVICE_RETRY, ...others.retry }, timeLeft);
   const { leftMs } = timeLeft;
   return createServiceClient({
     ...{ brand, baseUrl, service, method, credentials, send, wallMs, random, sleep },
     timeoutMs: timeoutSeconds * 1000,
-    limiter: createRateLimiter({ highest: highestRate, refusePause, leftMs, monotonicMs, sleep }),
+    limiter: createRateLimiter({ requestsPerSecond, claim, refusePause, leftMs, monotonicMs, sleep }),
     log: bindBrand(log, brand),
     ...others,
     ...(signal && { signal }),

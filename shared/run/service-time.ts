@@ -3,7 +3,8 @@ import type { RunContext } from '../context/context.ts';
 import { addDays, dayOf } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
-import { CLOCKS_DIFFER, clocksText } from '../service/client.ts';
+import { clocksText } from '../service/client.ts';
+import { concernsNoDay } from '../service/retry.ts';
 import { LARGE_SKEW_MS } from '../service/server-clock.ts';
 
 /**
@@ -20,8 +21,7 @@ export async function learnServiceTime(reports: readonly RunContext[]): Promise<
   const failure = await requestPage(ctx).then(() => undefined, rethrowBugs);
   const { clockSkewMs } = ctx.service;
   const isUnanswered = failure?.kind === 'transient' && failure.context.status === undefined;
-  if (failure && (failure.code === CLOCKS_DIFFER || (isUnanswered && clockSkewMs === undefined)))
-    throw failure;
+  if (failure && (concernsNoDay(failure) || (isUnanswered && clockSkewMs === undefined))) throw failure;
   // The requests of the days fail or succeed by themselves.
   const why = failure?.message ?? `no response of ${brand} has a Date header`;
   if (clockSkewMs === undefined) log({ event: 'service_time_unknown', message: why });

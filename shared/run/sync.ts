@@ -25,8 +25,7 @@ import type { Range } from './continuation.ts';
 import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
 import { type ReportPlan, planDay, planReport } from './plan-report.ts';
 import { type DueDay, byOrder, isUrgent } from '../planning/plan.ts';
-import { CLOCKS_DIFFER } from '../service/client.ts';
-import { isEndOfRun } from '../service/retry.ts';
+import { CLOCKS_DIFFER, isEndOfRun } from '../service/retry.ts';
 import { learnServiceTime } from './service-time.ts';
 
 /** Circuit breaker: after this many consecutive failed days the other days wait for the next run. */
@@ -275,6 +274,9 @@ async function finishSync(sync: ReportSync): Promise<() => Promise<SyncedReport>
   const { ctx, covered, outcome, brokeOff } = sync;
   const failed = async (thrown: unknown): Promise<SyncedReport> => {
     const error = redactedFailure(thrown, ctx.service);
+    // Nothing has failed, and the run that holds the lease records its end.
+    if (error.code === 'brand_busy')
+      return { ctx, outcome: outcomeOf(sync, 'busy', errorSummary(error)) };
     if (isEndOfRun(error)) return { ctx, outcome: outcomeOf(sync, 'incomplete') };
     const ended = outcomeOf(sync, reportStatus([], error), errorSummary(error));
     // The time of the record would be wrong.

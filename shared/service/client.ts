@@ -24,6 +24,7 @@ import { createRefusalBreaker } from './refusal-breaker.ts';
 import { NO_TURN } from './request-queue.ts';
 import { buildRequest, signedHeaders } from './request.ts';
 import {
+  CLOCKS_DIFFER,
   type RetryPolicy,
   SERVICE_RETRY,
   type Sleep,
@@ -63,7 +64,6 @@ interface Sent {
   isStale: boolean;
 }
 
-export const CLOCKS_DIFFER = 'clocks_differ';
 /** How many responses a request may cost until two of them agree about the time. */
 const MAX_DATES = 3;
 
@@ -157,6 +157,8 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     let signing: Signing | undefined;
     try {
       for (let sent = 1; ; sent += 1) {
+        // Reading credentials may take long: between the slot and the request, the lease could end.
+        await signer.sign();
         const slotMs = await limiter.take(turn, signal);
         signing ??= await signer.sign();
         throwIfStopped(signal);

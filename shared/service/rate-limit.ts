@@ -6,7 +6,7 @@
  */
 import { MINUTE_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
-import type { RateSource, Turn } from '../ports.ts';
+import type { Turn } from '../ports.ts';
 import { createRequestQueue, waitInQueue } from './request-queue.ts';
 import { type Sleep, sleepUnlessAborted } from './retry.ts';
 
@@ -19,37 +19,29 @@ const MIN_SHARE = 1 / 32;
 /** Timers wake up to this late. The next request must not be late because of it. */
 const TIMER_DELAY_MS = 20;
 
-/** How long a change of the highest rate may stay unnoticed. */
-const RECHECK_MS = 1_000;
-
 /**
- * A run that sends nothing waits this long for a slot even if its time is over. So it completes a unit of work however
- * little time it has, and the rate of a run that died is free after half of this time.
+ * A run that sends nothing waits this long for a slot even if its time is over, so that it completes a unit of work
+ * however little time it has.
  */
 const PATIENCE_MS = MINUTE_MS;
 
-/** A rate that is not shared with other runs. */
-export function fixedRate(requestsPerSecond: number): RateSource {
-  return { requestsPerSecond, claim: async () => {} };
-}
-
 /**
  * Creates the limiter of one brand. Its times are milliseconds of a monotonic clock.
- * @param options `highest` is the current highest rate; while it is 0 every request waits. `leftMs` is how long the run
- * may still work; missing: without a limit. `refusePause` returns the error of requests that do not wait for such a long
- * pause; `undefined` if they wait
+ * @param options `claim` waits until this run may send requests, and returns since when: another run may have sent requests
+ * until then. `leftMs` is how long the run may still work; missing: without a limit. `refusePause` returns the error of
+ * requests that do not wait for such a long pause; `undefined` if they wait
  */
 export function createRateLimiter(options: {
-  highest: RateSource;
+  requestsPerSecond: number;
+  claim: () => Promise<number>;
   refusePause: (pauseMs: number) => BrandReportsError | undefined;
   leftMs?: () => number;
   monotonicMs: () => number;
   sleep: Sleep;
 }) {
-  const { highest, refusePause, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
+  const { claim, refusePause, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
   const queue = createRequestQueue();
   let share = 1;
-  let highestBefore = highest.requestsPerSecond;
   /** When the last request was due to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
@@ -70,12 +62,14 @@ export function createRateLimiter(options: {
         await sleepUntilWoken(pauseMs);
         continue;
       }
-      await highest.claim().catch(failAll);
+      const sinceMs = await claim().catch(failAll);
+      if (sinceMs === undefined) continue;
       const nowMs = monotonicMs();
-      const waitMs = nextSlotMs(nowMs) - nowMs;
+      lastMs = Math.max(lastMs, sinceMs);
+      const waitMs = lastMs + 1000 / (options.requestsPerSecond * share) - nowMs;
       if (waitMs > 0) {
         refuseLateSlot(nowMs, waitMs);
-        if (queue.size > 0) await sleepUntilWoken(Math.min(waitMs, RECHECK_MS));
+        if (queue.size > 0) await sleepUntilWoken(waitMs);
         continue;
       }
       lastMs = -waitMs < TIMER_DELAY_MS ? nowMs + waitMs : nowMs;
@@ -85,15 +79,8 @@ export function createRateLimiter(options: {
     isServing = false;
   }
 
-  function failAll(reason: unknown): void {
+  function failAll(reason: unknown): undefined {
     for (const { fail } of queue.items()) fail(reason);
-  }
-
-  function nextSlotMs(nowMs: number): number {
-    // After a rise one interval passes first, because another run may just have used the rate that it gave up.
-    if (highest.requestsPerSecond > highestBefore) lastMs = nowMs;
-    highestBefore = highest.requestsPerSecond;
-    return lastMs + 1000 / (highestBefore * share);
   }
 
   function refuseLongPause(pauseMs: number): void {
@@ -101,14 +88,11 @@ export function createRateLimiter(options: {
     if (refusal) failAll(refusal);
   }
 
-  /** @param waitMs infinite while the rate is 0, which may change at any moment */
   function refuseLateSlot(nowMs: number, waitMs: number): void {
     const sinceMs = Math.max(waitingSinceMs ?? nowMs, pausedUntilMs);
-    const patienceMs = Math.max(leftMs(), sinceMs + PATIENCE_MS - nowMs);
-    const isInTime = waitMs === Number.POSITIVE_INFINITY ? patienceMs > 0 : waitMs <= patienceMs;
-    if (isInTime) return;
-    const rate = Number((highest.requestsPerSecond * share).toPrecision(2));
-    const message = `no request fits into the rest of the run's time: this run's share of the brand's rate is ${rate} requests per second at present; a later run continues`;
+    if (waitMs <= Math.max(leftMs(), sinceMs + PATIENCE_MS - nowMs)) return;
+    const rate = Number((options.requestsPerSecond * share).toPrecision(2));
+    const message = `no request fits into the rest of the run's time: the rate is ${rate} requests per second at present; a later run continues`;
     failAll(new BrandReportsError('transient', 'out_of_time', message));
   }
 
@@ -121,7 +105,7 @@ export function createRateLimiter(options: {
   return {
     refusePause,
     get requestsPerSecond(): number {
-      return highest.requestsPerSecond * share;
+      return options.requestsPerSecond * share;
     },
     /**
      * Resolves when this request may start, with the time of its slot.

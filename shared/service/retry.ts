@@ -128,10 +128,17 @@ export function stopped(): BrandReportsError {
   return new BrandReportsError('transient', 'stopped', message);
 }
 
+/** Whether an error concerns the run and not the day whose request failed, so that the day is left to the next run. */
+export function concernsNoDay({ code }: BrandReportsError): boolean {
+  return code === 'brand_busy' || code === 'lease_unavailable' || code === CLOCKS_DIFFER;
+}
+
+export const CLOCKS_DIFFER = 'clocks_differ';
+
 /**
  * Whether a request was not sent because the run can send no more. That is no failure: the next run continues. The call
  * whose own response requested the pause fails instead; otherwise every run would begin with that call and end there.
  */
 export function isEndOfRun({ code }: BrandReportsError): boolean {
-  return code === 'stopped' || code === 'out_of_time' || code === 'retry_after';
+  return code === 'stopped' || code === 'out_of_time' || code === 'retry_after' || code === 'brand_busy';
 }

@@ -1,12 +1,14 @@
 /**
- * Simulates runs that share a brand's rate. Each run is a process with its own clocks, in simulated time: minutes pass
- * in milliseconds. A process may pause, die, or lose the answer of a write. A store that delays a write may deliver it
- * long after its writer has given up. `createRateShare` is the real code; everything around it is simulated.
+ * Simulates runs of one brand. Each run is a process with its own clocks, in simulated time: minutes pass in
+ * milliseconds. A process may pause, die, or lose the answer of a write. A store that delays a write may deliver it long
+ * after its writer has given up. The lease and the rate limit are the real code; everything around them is simulated.
  */
-import { BrandReportsError } from '../../shared/errors.ts';
+import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
-import { type RateShare, createRateShare } from '../../shared/run/rate-share.ts';
 import type { Clock, ObjectStore } from '../../shared/ports.ts';
+import { createLease } from '../../shared/run/lease.ts';
+import { createRateLimiter } from '../../shared/service/rate-limit.ts';
+import { NO_TURN } from '../../shared/service/request-queue.ts';
 import { memoryStore } from './memory-store.ts';
 
 /** The fate of one operation on the store. */
@@ -30,16 +32,15 @@ export interface RunPlan {
   /** The offset by which the wall clock is set. */
   wallSteps: readonly { atMs: number; byMs: number }[];
   pauses: readonly { atMs: number; forMs: number; monotonicStops: boolean }[];
-  /** Times at which the run sends nothing. */
-  idle: readonly { atMs: number; forMs: number }[];
-  wants: number;
-  /** The brand's rate in the run's settings; missing: the rate of the simulation. */
-  limit?: number;
+  /** How long the run may wait; missing: as long as any run. */
+  leftMs?: number;
 }
 
 export interface Simulation {
-  /** The rates in use at this moment, by the number of the run. Paused and dead runs have the rate 0. */
-  rates(): number[];
+  /** What the service has received, by its clock. */
+  readonly requests: { run: number; atMs: number }[];
+  /** Why a run gave up: the code of its error and how long it had waited. */
+  readonly refusals: { run: number; code: string; message: string; atMs: number }[];
   readonly store: ReturnType<typeof memoryStore>;
   readonly nowMs: number;
   at(ms: number, act: () => void): void;
@@ -47,22 +48,20 @@ export interface Simulation {
   runUntil(ms: number, afterEach?: () => void): Promise<void>;
 }
 
-interface Run {
-  share: RateShare;
-  isOver: () => boolean;
-  isPaused: () => boolean;
-}
-
 /**
- * @param limit of the brand, requests per second
+ * @param requestsPerSecond of the brand
  * @param fateOf of the operations of all runs, counted from 0
  * @param detectsDeadRuns whether the lake detects at once which runs have ended, as a folder does
  */
 export function simulateRuns(
   plans: readonly RunPlan[],
-  options: { limit: number; fateOf: (operation: number, nowMs: number) => Fate; detectsDeadRuns: boolean },
+  options: {
+    requestsPerSecond: number;
+    fateOf: (operation: number, nowMs: number) => Fate;
+    detectsDeadRuns: boolean;
+  },
 ): Simulation {
-  const { limit, fateOf, detectsDeadRuns } = options;
+  const { requestsPerSecond, fateOf, detectsDeadRuns } = options;
   let nowMs = 0;
   let operations = 0;
   let ids = 0;
@@ -70,12 +69,13 @@ export function simulateRuns(
   const at = (ms: number, act: () => void) => void events.push({ atMs: Math.max(ms, nowMs), act });
   const wait = (ms: number) => new Promise<void>((resolve) => at(nowMs + ms, resolve));
   const store = memoryStore();
-  const runs: Run[] = plans.map((plan, number) => createRun(plan, `run-${number}`));
+  const requests: Simulation['requests'] = [];
+  const refusals: Simulation['refusals'] = [];
+  const areOver: (() => boolean)[] = plans.map(createRun);
 
-  function createRun(plan: RunPlan, runId: string): Run {
+  function createRun(plan: RunPlan, run: number): () => boolean {
     const isDead = () => plan.diesMs !== undefined && nowMs >= plan.diesMs;
     const pauseAt = (ms: number) => plan.pauses.find(({ atMs, forMs }) => atMs <= ms && ms < atMs + forMs);
-    const isIdle = () => plan.idle.some(({ atMs, forMs }) => atMs <= nowMs && nowMs < atMs + forMs);
     const hasEnded = () => plan.endMs !== undefined && nowMs >= plan.endMs;
     /** Continues when the process runs; a dead process never continues. */
     const whenAwake = async (): Promise<void> => {
@@ -93,7 +93,8 @@ export function simulateRuns(
     const steppedMs = () =>
       plan.wallSteps.filter(({ atMs }) => atMs <= nowMs).reduce((sum, { byMs }) => sum + byMs, 0);
     const sleep = async (ms: number) => {
-      await wait(ms / plan.speed);
+      // As a timer: never shorter than 1 ms, so that rounding stops no time.
+      await wait(Math.max(1, ms / plan.speed));
       await whenAwake();
     };
     const clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'every' | 'sleep'> = {
@@ -114,36 +115,54 @@ export function simulateRuns(
         };
       },
     };
-    const share = createRateShare({
+    const lease = createLease({
+      brand: 'acme',
       document: createLakeDocuments({
         store: storeOf(whenAwake),
         newId: () => `write-${++ids}`,
         clock,
         random: () => 0.5,
-      }).rateBudget('acme'),
-      runId,
-      limit: plan.limit ?? limit,
-      wants: plan.wants,
+      }).lease('acme'),
+      runId: `run-${run}`,
+      name: `host/${run}`,
+      time: {
+        leftMs: () => plan.leftMs ?? Number.POSITIVE_INFINITY,
+        untilOverMs: () => Number.POSITIVE_INFINITY,
+      },
       clock,
-      runs: { isDead: async (id) => detectsDeadRuns && (runs[Number(id.slice(4))]?.isOver() ?? true) },
+      runs: { isDead: async (id) => detectsDeadRuns && (areOver[Number(id.slice(4))]?.() ?? true) },
       log: () => undefined,
     });
+    const limiter = createRateLimiter({
+      ...{ requestsPerSecond, claim: lease.claim, refusePause: () => undefined },
+      ...{ monotonicMs: clock.monotonicMs, sleep },
+    });
+
+    /** @returns how long the next request waits at least; `undefined` if the run gives up */
+    const send = async (): Promise<number | undefined> => {
+      try {
+        await limiter.take(NO_TURN);
+        requests.push({ run, atMs: nowMs });
+        return 5;
+      } catch (error) {
+        const { code, message } = asBrandReportsError(error);
+        refusals.push({ run, code, message, atMs: nowMs });
+        return code === 'brand_busy' ? undefined : 1_000;
+      }
+    };
 
     async function live(): Promise<void> {
       await wait(plan.startMs);
       await whenAwake();
       while (!hasEnded()) {
-        if (!isIdle()) await share.claim().catch(() => undefined);
-        await sleep(Math.min(1000, 1000 / share.requestsPerSecond));
+        const waitMs = await send();
+        if (waitMs === undefined) break;
+        await sleep(waitMs);
       }
-      await share.leave();
+      await lease.release();
     }
     void live();
-    return {
-      share,
-      isOver: () => isDead() || hasEnded(),
-      isPaused: () => pauseAt(nowMs) !== undefined,
-    };
+    return () => isDead() || hasEnded();
   }
 
   /** The store as a process sees it: answers reach the process only while it runs. */
@@ -171,8 +190,7 @@ export function simulateRuns(
     get nowMs() {
       return nowMs;
     },
-    rates: () =>
-      runs.map(({ share, isOver, isPaused }) => (isOver() || isPaused() ? 0 : share.requestsPerSecond)),
+    ...{ requests, refusals },
     async runUntil(ms, afterEach) {
       await allSettled();
       for (;;) {

@@ -206,7 +206,7 @@ function filesOf(brand: string): string[] {
     `query-results/brand=${brand}/2f1c.csv`,
     `raw/order_list/brand=${brand}/dt=2026-01-31/id/progress.json`,
     `ledger/order_list/${brand}/2026-01.json`,
-    `rates/${brand}.json`,
+    `leases/${brand}.json`,
   ];
 }
 

@@ -136,7 +136,7 @@ describe('the lake of the stack', () => {
     ['schema/', 14],
     ['snapshots/', 1],
     ['raw/', 1],
-    ['rates/', 1],
+    ['leases/', 1],
     ['query-results/', 1],
   ])('keeps overwritten and deleted objects under %s for %d days', (Prefix, NoncurrentDays) => {
     const [bucket] = Object.values(both.findResources('AWS::S3::Bucket'));

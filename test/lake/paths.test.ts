@@ -9,14 +9,14 @@ import {
   dayPartition,
   brandStateKey,
   parseProgressKey,
-  brandOfRateBudget,
+  brandOfLease,
   ledgerKey,
   parseDayKey,
   brandOfState,
   parseLedgerKey,
   partitionPrefix,
   progressKey,
-  rateBudgetKey,
+  leaseKey,
   schemaKey,
   snapshotKey,
   snapshotOfKey,
@@ -32,7 +32,7 @@ describe('keys of a lake', () => {
       ledgerKey('order_list', 'acme', '2026-01'),
       brandStateKey('acme'),
       schemaKey('orders'),
-      rateBudgetKey('acme'),
+      leaseKey('acme'),
     ]).toEqual([
       'snapshots/orders/brand=acme/dt=2026-01-31/s1/part-0000.parquet',
       'snapshots/coverage/brand=acme/report=order_list/month=2026-01/s2/part-0000.parquet',
@@ -41,7 +41,7 @@ describe('keys of a lake', () => {
       'ledger/order_list/acme/2026-01.json',
       'ledger/acme/state.json',
       'schema/orders.json',
-      'rates/acme.json',
+      'leases/acme.json',
     ]);
   });
 
@@ -54,8 +54,8 @@ describe('keys of a lake', () => {
       'acme',
       undefined,
     ]);
-    const rates = rateBudgetKey('acme');
-    expect([brandOfRateBudget(rates), brandOfRateBudget(`old/${rates}`)]).toEqual(['acme', undefined]);
+    const lease = leaseKey('acme');
+    expect([brandOfLease(lease), brandOfLease(`old/${lease}`)]).toEqual(['acme', undefined]);
   });
 
   it('of copies of damaged documents contain the original key and the time', () => {

@@ -18,7 +18,7 @@ const MODULES: readonly Module[] = [
   { files: 'shared/planning/{attempt-decision,day-queries,day-state,policy,refused-lookups}.ts' },
   { files: 'shared/planning/{due,plan}.ts', tests: ['planning/due', 'planning/plan'] },
   { files: 'shared/lake/documents/*.ts' },
-  { files: 'shared/run/rate-share.ts' },
+  { files: 'shared/run/lease.ts' },
   { files: 'shared/lake/table/columns.ts' },
   { files: 'shared/lake/table/typed-columns.ts', tests: ['lake/table/typed-columns', 'lake/table/columns'] },
   { files: 'shared/{column-types,exact-values}.ts' },

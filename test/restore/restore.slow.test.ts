@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { parseRateBudget } from '../../shared/lake/documents/rate-budget.ts';
+import { parseBrandLease } from '../../shared/lake/documents/brand-lease.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
-import { WATCH_KEY, closeKey, dayPartition, rateBudgetKey, snapshotKey } from '../../shared/lake/paths.ts';
+import { WATCH_KEY, closeKey, dayPartition, leaseKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -45,7 +45,7 @@ async function filledLake(): Promise<{ lake: SampleLake; store: Kept }> {
   const closing = { ...lake.access(), lake: lake.over(store), settings: lake.settings(), month: MONTH };
   await closeMonth({ ...closing, ...WITHOUT_SUMS, anyway: true });
   for (const [key, parse] of [
-    [rateBudgetKey(BRAND), parseRateBudget(rateBudgetKey(BRAND))],
+    [leaseKey(BRAND), parseBrandLease(leaseKey(BRAND))],
     [WATCH_KEY, parseWatchRecord(WATCH_KEY)],
   ] as const)
     await store.put(key, Buffer.from(JSON.stringify(parse(undefined))), { ifAbsent: true });
@@ -80,7 +80,7 @@ const KINDS: [kind: string, keyOf: (lake: SampleLake) => string, isRefused: bool
   ['settings', () => SETTINGS, false],
   ['kept settings', (lake) => inLake(lake, /^schema\/settings\/acme\/[0-9a-f]{64}\.json$/), false],
   ['progress', progressKey, false],
-  ['rate', () => rateBudgetKey(BRAND), false],
+  ['lease', () => leaseKey(BRAND), false],
   ['watch record', () => WATCH_KEY, false],
   ['close', () => closeKey(BRAND, MONTH), false],
 ];
@@ -124,7 +124,7 @@ describe('a damaged document', () => {
       'ledger/.old/state.json',
       'ledger/of_no_report/acme/state.json',
       'raw/order_list/brand=acme/progress.json',
-      'rates/.json',
+      'leases/.json',
       'closes/acme/notes.json',
       'schema/of_no_table.json',
       'snapshots/orders/brand=/dt=2026-01-01/a/part-0000.parquet',

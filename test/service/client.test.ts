@@ -7,7 +7,7 @@ import { type JsonObject, rawNumber } from '../../shared/json.ts';
 import type { CredentialSource, Credentials } from '../../shared/ports.ts';
 import { type ServiceClientOptions, createServiceClient } from '../../shared/service/client.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
-import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
+import { createRateLimiter } from '../../shared/service/rate-limit.ts';
 import { SERVICE_RETRY, type TimeLeft, refusalOfPause } from '../../shared/service/retry.ts';
 import { digestOf } from '../../shared/service/request.ts';
 import { type Received, type Reply, startScriptedService } from '../fakes/scripted-service.ts';
@@ -59,7 +59,8 @@ async function started(
     timeoutMs: 50_000,
     credentials: credentialsInSequence(old).source,
     limiter: createRateLimiter({
-      highest: fixedRate(1_000),
+      requestsPerSecond: 1_000,
+      claim: async () => 0,
       refusePause: refusalOfPause({ ...SERVICE_RETRY, ...options.retry }, timeLeft),
       monotonicMs: time.monotonicMs,
       sleep: time.sleep,
@@ -264,11 +265,12 @@ describe('a response that a retry may help', () => {
   });
 
   it.each([429, 503])(
-    'halves the shared rate with status %i, and successful responses raise the rate',
+    'halves the rate with status %i, and successful responses raise the rate',
     async (status) => {
       const time = virtualTime(start);
       const limiter = createRateLimiter({
-        highest: fixedRate(100),
+        requestsPerSecond: 100,
+        claim: async () => 0,
         refusePause: () => undefined,
         monotonicMs: time.monotonicMs,
         sleep: time.sleep,

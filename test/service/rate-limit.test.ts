@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createTimeBudget } from '../../shared/context/time-budget.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
-import { createRateLimiter, fixedRate } from '../../shared/service/rate-limit.ts';
+import { createRateLimiter } from '../../shared/service/rate-limit.ts';
 import { NO_TURN } from '../../shared/service/request-queue.ts';
 import { refusalOfPause } from '../../shared/service/retry.ts';
 import { virtualTime } from '../fakes/virtual-time.ts';
@@ -10,6 +10,8 @@ import { virtualTime } from '../fakes/virtual-time.ts';
 const start = Date.parse('2026-11-03T15:20:00Z');
 const anHour = 3_600_000;
 const refusePause = waitsFor(anHour);
+/** No other run has sent requests before. */
+const claim = async () => Number.NEGATIVE_INFINITY;
 
 /** Refuses longer pauses. */
 function waitsFor(maxWaitMs: number) {
@@ -24,7 +26,8 @@ function limited(requestsPerSecond: number, refuse = refusePause) {
   return {
     time,
     limiter: createRateLimiter({
-      highest: fixedRate(requestsPerSecond),
+      requestsPerSecond,
+      claim,
       refusePause: refuse,
       monotonicMs: time.monotonicMs,
       sleep: time.sleep,
@@ -36,13 +39,21 @@ function limited(requestsPerSecond: number, refuse = refusePause) {
 function timed(requestsPerSecond: number, timeMs: number) {
   const time = virtualTime(start);
   const limiter = createRateLimiter({
-    highest: fixedRate(requestsPerSecond),
+    requestsPerSecond,
+    claim,
     refusePause,
     leftMs: () => Math.max(0, start + timeMs - time.wallMs()),
     monotonicMs: time.monotonicMs,
     sleep: time.sleep,
   });
   return { time, limiter, waitUntilSent: () => limiter.take(NO_TURN) };
+}
+
+function claiming(own: () => Promise<number>) {
+  const time = virtualTime(start);
+  const { monotonicMs, sleep } = time;
+  const limiter = createRateLimiter({ requestsPerSecond: 5, claim: own, refusePause, monotonicMs, sleep });
+  return { time, limiter };
 }
 
 describe('rate limit', () => {
@@ -100,7 +111,8 @@ describe('rate limit', () => {
   ])('is kept by a timer: one that wakes up $shows', async ({ lateMs, begun }) => {
     const time = virtualTime(start);
     const limiter = createRateLimiter({
-      highest: fixedRate(5),
+      requestsPerSecond: 5,
+      claim,
       refusePause,
       monotonicMs: time.monotonicMs,
       sleep: (ms, signal) => time.sleep(ms + lateMs, signal),
@@ -160,7 +172,8 @@ describe('rate limit', () => {
   it('lets the others through when one request is aborted', async () => {
     const { time } = limited(1);
     const limiter = createRateLimiter({
-      highest: fixedRate(1),
+      requestsPerSecond: 1,
+      claim,
       refusePause,
       monotonicMs: time.monotonicMs,
       sleep: (ms) => (ms > 500 ? new Promise(() => undefined) : Promise.resolve()),
@@ -191,75 +204,6 @@ describe('rate limit', () => {
     expect(sent).toEqual(['clicks 1', 'orders 5', 'orders 7', 'clicks 2', 'orders 6']);
   });
 
-  it('waits while the highest rate is 0, and follows it when it changes', async () => {
-    const { time } = limited(1);
-    // Over time: no request, then 2, 1 and 4 requests a second.
-    const rateAt = (ms: number) => (ms < 10_000 ? 0 : ms < 11_000 ? 2 : ms < 13_000 ? 1 : 4);
-    const highest = {
-      get requestsPerSecond() {
-        return rateAt(time.wallMs() - start);
-      },
-      claim: async () => {},
-    };
-    const limiter = createRateLimiter({
-      highest,
-      refusePause,
-      monotonicMs: time.monotonicMs,
-      sleep: time.sleep,
-    });
-    const begun: number[] = [];
-    for (let sent = 0; sent < 6; sent += 1) {
-      await limiter.take(NO_TURN);
-      begun.push(time.wallMs() - start);
-    }
-    // After each rise one interval passes first.
-    expect(begun).toEqual([10_500, 11_500, 12_500, 13_750, 14_000, 14_250]);
-  });
-
-  it('claims the rate before each request, and not during a pause that the service requested', async () => {
-    const { time } = limited(1);
-    const claimed: number[] = [];
-    const limiter = createRateLimiter({
-      highest: { requestsPerSecond: 5, claim: async () => void claimed.push(time.wallMs() - start) },
-      refusePause,
-      monotonicMs: time.monotonicMs,
-      sleep: time.sleep,
-    });
-    await limiter.take(NO_TURN);
-    limiter.pauseFor(60_000);
-    await limiter.take(NO_TURN);
-    expect(claimed).toEqual([0, 60_000]);
-    await Promise.all([1, 2].map(() => limiter.take(NO_TURN)));
-    // Each of the two earlier requests claims while it waits for its slot, and when the slot has arrived.
-    expect(claimed.slice(2)).toEqual([60_000, 60_200, 60_200, 60_400]);
-  });
-
-  it.each<[string, { rate: number; timeMs: number; failsAtMs: number }]>([
-    [
-      'when the time of the run is over, while it has no rate',
-      { rate: 0, timeMs: 90_000, failsAtMs: 90_000 },
-    ],
-    [
-      'after a minute, so that a run without time still does some work',
-      { rate: 0, timeMs: 0, failsAtMs: 60_000 },
-    ],
-    ['at once if the next slot is too late', { rate: 0.01, timeMs: 90_000, failsAtMs: 0 }],
-  ])('fails the waiting requests %s', async (_name, { rate, timeMs, failsAtMs }) => {
-    const { time, waitUntilSent } = timed(rate, timeMs);
-    if (rate > 0) await waitUntilSent();
-    const all = [1, 2].map(() => waitUntilSent());
-    for (const each of all)
-      await expect(each).rejects.toMatchObject({
-        kind: 'transient',
-        code: 'out_of_time',
-        message: expect.stringContaining(`is ${rate} requests per second`),
-      });
-    expect(time.wallMs() - start).toBe(failsAtMs);
-    await expect(waitUntilSent()).rejects.toMatchObject({ code: 'out_of_time' });
-    expect(time.wallMs() - start).toBe(failsAtMs);
-    expect(time.slept.reduce((sum, ms) => sum + ms, 0)).toBe(failsAtMs);
-  });
-
   it('sends a request whose slot is in the last moment of the run', async () => {
     const { time, waitUntilSent } = timed(1 / 64, 64_000);
     await Promise.all([waitUntilSent(), waitUntilSent()]);
@@ -274,70 +218,41 @@ describe('rate limit', () => {
     expect(time.wallMs() - start).toBeCloseTo(100_000);
   });
 
-  it('fails requests that have waited for a minute since the last request was sent', async () => {
-    const time = virtualTime(start);
-    let rate = 1;
-    const limiter = createRateLimiter({
-      highest: {
-        get requestsPerSecond() {
-          return rate;
-        },
-        claim: async () => {},
-      },
-      refusePause,
-      leftMs: () => 0,
-      monotonicMs: time.monotonicMs,
-      sleep: time.sleep,
-    });
-    const sent = limiter.take(NO_TURN);
-    const waiting = limiter.take(NO_TURN);
-    await sent;
-    rate = 0;
-    await expect(waiting).rejects.toMatchObject({ code: 'out_of_time' });
-    expect(time.wallMs() - start).toBe(60_000);
-  });
-
   it('sends requests whose slots are in time, and waits up to a minute for each slot after the end', async () => {
     const { time, waitUntilSent } = timed(1 / 59, 1_000);
     await Promise.all([1, 2, 3, 4].map(() => waitUntilSent()));
     expect(time.wallMs() - start).toBeCloseTo(3 * 59_000);
   });
 
-  it('does not count a pause of the service as waiting for a slot', async () => {
-    const { time, limiter, waitUntilSent } = timed(0, 90_000);
-    const waiting = waitUntilSent();
-    limiter.pauseFor(80_000);
-    await expect(waiting).rejects.toMatchObject({ code: 'out_of_time' });
-    expect(time.wallMs() - start).toBe(140_000);
+  it('fails requests whose slot is after the end of the run', async () => {
+    const { time, waitUntilSent } = timed(0.01, 90_000);
+    await waitUntilSent();
+    for (const each of [1, 2].map(() => waitUntilSent()))
+      await expect(each).rejects.toMatchObject({
+        ...{ kind: 'transient', code: 'out_of_time' },
+        message: expect.stringContaining('the rate is 0.01 requests per second'),
+      });
+    expect(time.wallMs()).toBe(start);
   });
 
-  it('fails the waiting requests if no rate can be claimed', async () => {
-    const { time } = limited(1);
-    const denied = new BrandReportsError('config', 'aws_refused', 'no');
-    const limiter = createRateLimiter({
-      highest: { requestsPerSecond: 0, claim: () => Promise.reject(denied) },
-      refusePause,
-      monotonicMs: time.monotonicMs,
-      sleep: time.sleep,
+  it('claims before each request, but not during a pause, and starts one interval after another run may have sent', async () => {
+    const claimed: number[] = [];
+    const { time, limiter } = claiming(async () => {
+      claimed.push(time.wallMs() - start);
+      return start;
     });
-    const all = [1, 2].map(() => limiter.take(NO_TURN));
-    for (const each of all) await expect(each).rejects.toBe(denied);
+    await limiter.take(NO_TURN);
+    expect(time.wallMs() - start).toBe(200);
+    limiter.pauseFor(60_000);
+    await limiter.take(NO_TURN);
+    expect(claimed).toEqual([0, 200, 60_200]);
   });
 
-  it('continues when the rate can be claimed again', async () => {
-    const { time } = limited(5);
-    const outcomes: (() => Promise<void>)[] = [
-      () => Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no')),
-      async () => {},
-    ];
-    const limiter = createRateLimiter({
-      highest: { requestsPerSecond: 5, claim: () => (outcomes.shift() ?? (async () => {}))() },
-      refusePause,
-      monotonicMs: time.monotonicMs,
-      sleep: time.sleep,
-    });
-    const refused = limiter.take(NO_TURN);
-    await expect(refused).rejects.toMatchObject({ code: 'aws_unavailable' });
+  it('fails the waiting requests if a claim fails, and continues when a later claim succeeds', async () => {
+    const denied = new BrandReportsError('conflict', 'brand_busy', 'no');
+    const outcomes = [() => Promise.reject(denied)];
+    const { limiter } = claiming(() => outcomes.shift()?.() ?? claim());
+    for (const each of [1, 2].map(() => limiter.take(NO_TURN))) await expect(each).rejects.toBe(denied);
     await limiter.take(NO_TURN);
   });
 });

@@ -172,10 +172,10 @@ describe('I2: a walk closes no day too early, ends right, and reads no day more 
   });
 });
 
-/** By key: the version of each object. A rate budget contains no time. */
+/** By key: the version of each object. A lease contains no time. */
 function objectsOf(lake: SampleLake): Map<string, string> {
   const all = [...lake.store.objects].map(([key, { etag }]): [string, string] => [key, etag]);
-  return new Map(all.filter(([key]) => !key.startsWith('rates/')));
+  return new Map(all.filter(([key]) => !key.startsWith('leases/')));
 }
 
 const FAR: [string, Pick<SyncOptions, 'clockAheadMs'>, number][] = [

@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import type { RunRegistry } from '../../shared/ports.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
+import { withoutLease } from '../fakes/without-lease.ts';
 import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, blindRegistry } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -24,7 +25,7 @@ async function slowRun(lake: SampleLake, holds: (key: string) => boolean, option
   const gate = gatedStore(lake.store, holds);
   const done = lake.sync({
     scope,
-    lake: lake.over(gate.store),
+    lake: lake.over(withoutLease(gate.store)),
     ...options,
   });
   await gate.reached;

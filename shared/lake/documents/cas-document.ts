@@ -35,8 +35,8 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
   parse: (stored: Json | undefined) => T;
   /** The content before any write, as far as this process has seen. With it, the first write skips the read. */
   first?: T;
-  /** Whether an object that cannot be parsed counts as missing; otherwise, `damaged_document` is thrown. */
-  recovers?: boolean;
+  /** What an object that cannot be parsed counts as; `true`: as missing. Otherwise, `damaged_document` is thrown. */
+  recovers?: boolean | T;
   /** Decides what a missing object means; without it, the document is as `parse` makes it from nothing. */
   whenMissing?: () => Promise<Missing<T>>;
   newId(): string;
@@ -205,7 +205,7 @@ export class CasDocument<T extends HasRecentWrites> {
       return parse(body && parseJsonDocument(key, body));
     } catch (error) {
       const isDamaged = error instanceof BrandReportsError && error.code === 'damaged_document';
-      if (body && recovers && isDamaged) return parse(undefined);
+      if (body && recovers && isDamaged) return recovers === true ? parse(undefined) : { ...recovers };
       throw error;
     }
   }

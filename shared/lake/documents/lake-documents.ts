@@ -9,7 +9,7 @@ import {
   brandStateKey,
   ledgerKey,
   progressKey,
-  rateBudgetKey,
+  leaseKey,
   schemaKey,
 } from '../paths.ts';
 import {
@@ -19,12 +19,12 @@ import {
   type HasRecentWrites,
   type Missing,
 } from './cas-document.ts';
+import { type BrandLease, UNKNOWN_HOLDER, parseBrandLease } from './brand-lease.ts';
 import { parseCatalogStamp } from './catalog-stamp.ts';
 import { type Close, parseClose } from './close.ts';
 import { type Ledger, parseLedger } from './ledger.ts';
 import { type BrandState, type ReportStateDocument, parseBrandState, reportStateIn } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
-import { type RateBudget, parseRateBudget } from './rate-budget.ts';
 import { parseStoredSchema } from './schema.ts';
 import { lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
 import { type RealClocks, oneClock } from './stored-time.ts';
@@ -103,9 +103,9 @@ export function createLakeDocuments({
       const key = closeKey(draft.brand, draft.month);
       return create(key, (stored) => (stored === undefined ? draft : parseClose(key, stored)));
     },
-    rateBudget(brand: string): CasDocument<RateBudget> {
-      const key = rateBudgetKey(brand);
-      return create(key, parseRateBudget(key), { recovers: true });
+    lease(brand: string): CasDocument<BrandLease> {
+      const key = leaseKey(brand);
+      return create(key, parseBrandLease(key), { recovers: UNKNOWN_HOLDER });
     },
     // Reporting each problem a second time is better than reporting nothing from then on.
     watchRecord: () => create(WATCH_KEY, parseWatchRecord(WATCH_KEY), { recovers: true }),

@@ -47,10 +47,10 @@ const all: {
     empty: { table: 'orders' },
   },
   {
-    document: 'the rate of a brand',
-    open: (documents) => documents.rateBudget('acme'),
-    key: 'rates/acme.json',
-    empty: { runs: {} },
+    document: 'the lease of a brand',
+    open: (documents) => documents.lease('acme'),
+    key: 'leases/acme.json',
+    empty: {},
   },
 ];
 
@@ -65,7 +65,7 @@ describe('a document of the lake', () => {
     expect(bodyOf(store, key)).toBe(`${JSON.stringify(written)}\n`);
   });
 
-  const recovers = ['the rate of a brand'];
+  const recovers = ['the lease of a brand'];
   it.each(all.filter(({ document }) => !recovers.includes(document)))(
     'is refused with its key if it is damaged: $document',
     async ({ open, key }) => {

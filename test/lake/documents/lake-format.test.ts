@@ -27,7 +27,7 @@ const operations: Record<string, (store: ObjectStore) => Promise<unknown>> = {
   get: (store) => store.get(LEDGER),
   range: (store) => store.range(LEDGER, 0, 1),
   list: (store) => Array.fromAsync(store.list('')),
-  put: (store) => put(store, 'rates/acme.json'),
+  put: (store) => put(store, 'leases/acme.json'),
   delete: (store) => store.delete([LEDGER]),
   async create(store) {
     const writer = store.create('snapshots/x');

@@ -1,0 +1,43 @@
+import * as z from 'zod/mini';
+import type { Json } from '../../json.ts';
+import { parseDocument, storedCount, storedId, storedObject } from './cas-document.ts';
+
+const holder = storedObject(() => ({
+  /** Missing: the run is unknown. */
+  run: z.optional(storedId),
+  /** For people: host and process, or the request of a function. */
+  name: z.string().check(z.regex(/^[\w.:/@ -]{1,200}$/)),
+}));
+
+const lease = storedObject(() => ({
+  version: z.literal(1),
+  /** The run that may send requests to the service of the brand; missing: no run. */
+  holder: z.optional(holder),
+  /** How long runs that ended have seen that the holder did not renew the lease, one after the other. */
+  unrenewedMs: z.optional(storedCount),
+  recentWrites: z.array(z.string()),
+}));
+
+export type BrandLease = z.infer<typeof lease>;
+
+/** A damaged document counts as a holder that may still send requests. */
+export const UNKNOWN_HOLDER: BrandLease = {
+  version: 1,
+  holder: { name: 'an unknown run' },
+  recentWrites: [],
+};
+
+export function parseBrandLease(key: string) {
+  return (stored: Json | undefined): BrandLease =>
+    stored === undefined ? { version: 1, recentWrites: [] } : parseDocument(lease, key, stored);
+}
+
+/** @returns a new object, so that the document is written even if the holder is the same */
+export function heldBy({ version, recentWrites }: BrandLease, run: string, name: string): BrandLease {
+  const shown = name.replaceAll(/[^\w.:/@ -]/g, '_').slice(0, 200) || run;
+  return { version, recentWrites, holder: { run, name: shown } };
+}
+
+export function released({ version, recentWrites }: BrandLease): BrandLease {
+  return { version, recentWrites };
+}
