@@ -9,11 +9,9 @@ import type { Partition } from '../ports.ts';
 
 export { beforeTable } from '../reports/view.ts';
 
-export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
-
 export const COVERAGE_TABLE = 'coverage';
 export const CLOSES_TABLE = 'closes';
-/** The tables that are built from ledgers and closes; they are stored like a report's table. */
+/** The tables that are built from ledgers and closes: one object a brand, stored like a version of a day. */
 export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CLOSES_TABLE];
 
 export const SNAPSHOTS_PREFIX = 'snapshots/';
@@ -61,11 +59,6 @@ export function dayPartition(brand: string, day: string): Partition {
 
 export function brandPartitions(brand: string): Partition {
   return partitionOf(DAY_PARTITION_KEYS, [brand]);
-}
-
-/** The partition of a month in a table that is built from ledgers; without a month, all partitions of the report. */
-export function monthPartition(brand: string, report: string, month?: string): Partition {
-  return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
 
 export function tablePrefix(table: string): string {
