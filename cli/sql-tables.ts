@@ -350,9 +350,7 @@ function coverageThen(rows: readonly Row[], days: readonly DayAt[]): string {
 function closesRowsOf(reports: readonly ReportDefinition[], closes: readonly Close[]): Row[] {
   return closes.flatMap(({ brand, month }) => {
     const own = closes.filter((close) => close.brand === brand);
-    return reports.flatMap((report) =>
-      closesRows(own, report, month).map((row): Row => ({ ...row, brand })),
-    );
+    return reports.flatMap((report) => closesRows(own, report, month).map((row): Row => ({ ...row, brand })));
   });
 }
 

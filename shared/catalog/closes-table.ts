@@ -54,5 +54,7 @@ export function closesRows(
 
 /** @param closes all closes of the brand, by month */
 export function writeCloses(ctx: BrandReport, closes: readonly Close[]): Promise<void> {
-  return writeLedgerTable(ctx, closesTable, () => closes.flatMap(({ month }) => closesRows(closes, ctx.report, month)));
+  return writeLedgerTable(ctx, closesTable, () =>
+    closes.flatMap(({ month }) => closesRows(closes, ctx.report, month)),
+  );
 }

@@ -7,7 +7,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BrandReport } from '../context/context.ts';
 import type { RowsOfReport } from '../lake/documents/lake-documents.ts';
-import { brandPartitions, partitionPath, partitionPrefix, snapshotKey, snapshotOfKey } from '../lake/paths.ts';
+import {
+  brandPartitions,
+  partitionPath,
+  partitionPrefix,
+  snapshotKey,
+  snapshotOfKey,
+} from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
 import type { TableShape } from '../ports.ts';

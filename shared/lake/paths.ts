@@ -26,7 +26,9 @@ export const SETTINGS_OF_BRANDS = `${SCHEMAS_PREFIX}settings/`;
 export const RATES_PREFIX = 'rates/';
 export const ICEBERG_PREFIX = 'iceberg/';
 export const STATUS_PREFIX = 'status/';
+/** The index of the brands' pages. */
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
+export const BRAND_PAGES_PREFIX = `${STATUS_PREFIX}coverage/`;
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 export const CATALOG_STAMP_KEY = `${STATUS_PREFIX}catalog.json`;
 export const DAMAGED_PREFIX = 'damaged/';
@@ -161,6 +163,10 @@ export function parseLedgerKey(key: string): { report: string; brand: string; mo
 
 export function reportStateKey(report: string, brand: string): string {
   return `${reportLedgersPrefix(report)}${brand}/state.json`;
+}
+
+export function brandPageKey(brand: string): string {
+  return `${BRAND_PAGES_PREFIX}${brand}.html`;
 }
 
 export function brandClosesPrefix(brand: string): string {

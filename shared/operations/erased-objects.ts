@@ -10,6 +10,7 @@ import {
   STATUS_PREFIX,
   beforeTable,
   brandClosesPrefix,
+  brandPageKey,
   brandPartitions,
   brandRawPrefix,
   brandResultsPrefix,
@@ -37,7 +38,7 @@ export const KINDS = {
   documents: 'ledgers and other documents; they keep the time of the erasure',
   closes: 'closed months; they keep their sums unless the brand is erased',
   iceberg: 'Iceberg metadata; rewritten',
-  status: 'status page, until the next watcher run',
+  status: 'status pages, until the next watcher run',
   rates: 'request rate of the brand',
   settings: 'settings of the brand, unless days are named',
   query_results: 'results of Athena queries',
@@ -121,7 +122,9 @@ function placesOf(range: ErasedRange): Place[] {
     { kind: 'rates', prefix: rateBudgetKey(brand), isErased: () => isBrand },
     { kind: 'settings', prefix: brandSettingsPrefix(brand), isErased: () => isBrand },
     ...results,
-    { kind: 'status', prefix: COVERAGE_PAGE_KEY, isErased: always },
+    ...[COVERAGE_PAGE_KEY, brandPageKey(brand)].map(
+      (prefix): Place => ({ kind: 'status', prefix, isErased: always }),
+    ),
     { kind: 'documents', prefix: STATUS_PREFIX, isErased: always, isRewritten: true },
   ];
 }

@@ -8,8 +8,9 @@ import { isComplete } from '../planning/day-state.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
-import { PENDING, type PageBrand, rangesText, totalsOf } from './page-brand.ts';
+import { PENDING, type PageBrand, totalsOf } from './page-brand.ts';
 import { copyable, pageTable } from './html.ts';
+import { rangesText } from './problems.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 

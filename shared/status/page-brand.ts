@@ -4,7 +4,7 @@ import { type SettingsNote, hashOfSettings } from '../lake/documents/brand-setti
 import type { Close } from '../lake/documents/close.ts';
 import type { Settings } from '../settings/settings.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
-import { type Problem, problemsOf, rangesText } from './problems.ts';
+import { type Problem, problemsOf } from './problems.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
@@ -39,7 +39,16 @@ export interface PageBrand {
   due: (iso: string) => string;
 }
 
-export function pageBrand(
+export function pageBrands(
+  tables: readonly TableStatus[],
+  lake: string,
+  options: CalendarOptions,
+): PageBrand[] {
+  const byBrand = [...Map.groupBy(tables, ({ brand }) => brand)];
+  return byBrand.map(([name, own]) => pageBrand(name, own, lake, options));
+}
+
+function pageBrand(
   name: string,
   tables: readonly TableStatus[],
   lake: string,
@@ -64,8 +73,6 @@ export function pageBrand(
     settings: given && hashOfSettings(given),
   };
 }
-
-export { rangesText };
 
 /** The sums of a day, by role and currency: `commission EUR` → `12.50`. @param measure the column of `sum` */
 export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined): Map<string, string> {

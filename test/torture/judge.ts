@@ -69,11 +69,7 @@ async function judgeCoverage(
       continue;
     }
     const range = async (start: number, end: number) => stored.body.slice(start, end);
-    for await (const row of readParquetRows({ bytes: stored.body.length, range }, [
-      'report',
-      'dt',
-      'digest',
-    ]))
+    for await (const row of readParquetRows({ bytes: stored.body.length, range }, ['report', 'dt', 'digest']))
       if (row.report === report.name) covered.set(String(row.dt), String(row.digest));
   }
   for (const day of daysOf(world)) {

@@ -105,14 +105,16 @@ export function readLedgers(
   return readWantedLedgers(store, reports, (month) => isInSpan(month, span), realNowMs);
 }
 
+/** @param found the ledgers of the lake, or of some brands; missing: lists all */
 export async function readWantedLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
   needs: NeedsMonth,
   realNowMs = Number.POSITIVE_INFINITY,
+  found?: readonly LedgerMonths[],
 ): Promise<ReportLedgers[]> {
   const listed = await Promise.all(
-    (await listLedgers(store, reports)).map(async ({ report, brand, months }) => {
+    (found ?? (await listLedgers(store, reports))).map(async ({ report, brand, months }) => {
       const key = reportStateKey(report.name, brand);
       const parse = parseReportState(
         key,
