@@ -130,16 +130,21 @@ export async function writeCoverage(
 ): Promise<void> {
   if (months.length === 0) return;
   let written: string[] = [];
+  const made = new Map<string, { of: Ledger | undefined; rows: Row[] }>();
   await writeLedgerTable(run, coverageTable, async (stored) => {
     // Another run may have committed meanwhile, and these rows may have replaced its rows.
-    for (const month of written) await undamaged(run.ledger(month).refresh());
+    await Promise.all(written.map((month) => undamaged(run.ledger(month).refresh())));
     written = [];
     const byMonth = Map.groupBy(stored, ({ month }) => String(month));
     // The object was lost, or the catalog is new.
     const others = stored.length === 0 ? Object.keys((await run.reportState.cached()).months) : [];
     for (const month of new Set([...others, ...months])) {
-      const rows = await rowsOfMonth(run, month, hasReturnedRecords);
-      if (!rows || areSame(coverageTable, rows, byMonth.get(month) ?? [])) continue;
+      const of = await undamaged(run.ledger(month).cached());
+      const known = made.get(month);
+      const rows = known?.of === of ? known?.rows : of && (await rowsOfMonth(run, of, hasReturnedRecords));
+      if (!rows) continue;
+      made.set(month, { of, rows });
+      if (areSame(coverageTable, rows, byMonth.get(month) ?? [])) continue;
       byMonth.set(month, rows);
       written.push(month);
     }
@@ -147,15 +152,11 @@ export async function writeCoverage(
   });
 }
 
-async function rowsOfMonth(
-  run: BrandReport,
-  month: string,
-  hasReturnedRecords: boolean,
-): Promise<Row[] | undefined> {
-  const ledger = await undamaged(run.ledger(month).cached());
+async function rowsOfMonth(run: BrandReport, ledger: Ledger, hasReturnedRecords: boolean): Promise<Row[]> {
+  const { month } = ledger;
   // If the upstream ledger is damaged, its own report fails; the coverage of this report is still written.
   const upstream = run.upstream && (await undamaged(run.upstream.ledger(month).cached()));
   const upstreamOn = upstream && ((day: string) => upstream.days[day]);
   const of = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstreamOn };
-  return ledger && coverageRows(ledger, of, run.clock.laterMs());
+  return coverageRows(ledger, of, run.clock.laterMs());
 }

@@ -91,8 +91,10 @@ async function replaced(rows: readonly Row[], reports: readonly RowsOfReport[]):
 }
 
 export function areSame({ columns }: TableShape, some: readonly Row[], others: readonly Row[]): boolean {
-  const valuesOf = (rows: readonly Row[]) => rows.map((row) => columns.map(({ name }) => row[name] ?? null));
-  return isDeepStrictEqual(valuesOf(some), valuesOf(others));
+  const valuesOf = (row: Row = {}) => columns.map(({ name }) => row[name] ?? null);
+  const isSame = (row: Row, other: Row | undefined) =>
+    row === other || isDeepStrictEqual(valuesOf(row), valuesOf(other));
+  return some.length === others.length && some.every((row, index) => isSame(row, others[index]));
 }
 
 async function parquetOf({ columns }: TableShape, rows: readonly Row[]): Promise<Uint8Array> {

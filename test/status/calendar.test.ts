@@ -36,6 +36,12 @@ function plain(markup: string): string {
     .trim();
 }
 
+/** The text of the table of brands. */
+function indexOf(markup: string): string {
+  const [, index = ''] = /<\/h1>(.*?)<section/s.exec(markup) ?? [];
+  return plain(index);
+}
+
 function titles(markup: string): string[] {
   return [...markup.matchAll(/<i class="\w+" title="([^"]*)"/g)].map(([, title = '']) => title);
 }
@@ -222,7 +228,9 @@ describe('the headline', () => {
     ['in earlier months', { overdueBefore: ['2025-03'] }],
   ])('of several brands follows the list of brands with missing days: %s', (_name, rest) => {
     const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
-    expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
+    expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
+      /^1 of 2 brands have problems\..*globex.*acme/,
+    );
   });
 
   it('of several brands follows a sentence that all brands are complete', () => {
@@ -272,7 +280,9 @@ describe('a damaged document', () => {
 
   it('counts as a problem of its brand, even if every day is known', () => {
     const globex = madeTable('order_list', {}, { brand: 'globex', damaged: [{ key, message }] });
-    expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
+    expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
+      /^1 of 2 brands have problems\..*globex.*acme/,
+    );
     expect(drawn([madeTable('order_list')])).not.toContain('Damaged documents');
   });
 });
