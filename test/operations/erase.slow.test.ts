@@ -204,7 +204,7 @@ function isNeighbour(names: readonly ReportName[], from: string, to: string) {
       .split('/')
       .some((part) => [...names, ...tables].includes(part.replace('report=', '')));
     if (day === '')
-      return /^(snapshots|ledger|raw)\//.test(key) && !isOfNames && !key.endsWith('format.json');
+      return /^(ledger|raw)\//.test(key) && !isOfNames && !key.endsWith('format.json');
     // The raw records of the day before may have the first instant of the range.
     return !isOfNames || day < addDays(from, key.startsWith('raw/') ? -1 : 0) || day > to;
   };
