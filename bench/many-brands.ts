@@ -228,7 +228,7 @@ async function documentsOfOne() {
       const history = { after: readFrom, by: readTo, timeZone: 'UTC', key: 'order_id', place: 0 };
       const times =
         day === today ? { readFrom: at, readTo: at, state: 'open' as const } : { readFrom, readTo, history };
-      return readDay(settings, report.name, {
+      const entry = readDay(settings, report.name, {
         ...{
           snapshot: 's1',
           timeZone: 'UTC',
@@ -238,6 +238,7 @@ async function documentsOfOne() {
         },
         ...{ ...times, ...(looksUp && { upstreamDigest: digest }) },
       });
+      return { ...entry, firstCommittedAt: read('04:09') };
     };
     const days = Object.fromEntries(daysFrom(startDate, today).map((day) => [day, readOn(day)]));
     await storeDays(store, { report: report.name, brand: BRAND }, days);

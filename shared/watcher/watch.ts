@@ -72,8 +72,11 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const span = lastMonths(PAGE_MONTHS, nowMs);
   const record = createLakeDocuments(options).watchRecord();
   const monthsReported = monthsOfFindings(await record.cached());
+  const fingerprints = new Map<string, string | undefined>();
   const isJudged: NeedsMonth = (month, of) =>
-    isInSpan(month, span) || monthsReported.has(month) || mayHoldProblems(month, of, settings, nowMs);
+    isInSpan(month, span) ||
+    monthsReported.has(month) ||
+    mayHoldProblems(month, of, fingerprintOf(settings, fingerprints, of), nowMs);
   const firstMonth = firstComparedMonth(nowMs);
   const isRead: NeedsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
   const brands = await brandsOf(options);
@@ -149,12 +152,25 @@ function monthsOfFindings({ told, events }: WatchRecord): Set<string> {
 /** If the report state shows that nothing in a month is due, every day of it is complete, and its ledger need not be read. */
 function mayHoldProblems(
   month: string,
-  { brand, report, state, upstream }: ReportStates,
-  settings: Settings,
+  { state, upstream }: ReportStates,
+  fingerprint: string | undefined,
   nowMs: number,
 ): boolean {
-  const policy = enabledPolicy(settings, brand, report);
-  return policy !== undefined && mayBeDue(state, policyFingerprint(policy), month, nowMs, upstream);
+  return fingerprint !== undefined && mayBeDue(state, fingerprint, month, nowMs, upstream);
+}
+
+/** Of the policy of a report; `undefined` if the settings do not enable it. @param known as every month needs it */
+function fingerprintOf(
+  settings: Settings,
+  known: Map<string, string | undefined>,
+  { brand, report }: ReportStates,
+): string | undefined {
+  const id = `${brand} ${report.name}`;
+  if (!known.has(id)) {
+    const policy = enabledPolicy(settings, brand, report);
+    known.set(id, policy && policyFingerprint(policy));
+  }
+  return known.get(id);
 }
 
 function candidatesIn(
