@@ -27,7 +27,8 @@ export class Batch<T> {
       [this.#waiting, this.#next] = [[], undefined];
       return taken;
     };
-    const next = (this.#next ??= this.#last.then(() => work(take)).finally(take));
+    const next = this.#next ?? this.#last.then(() => work(take)).finally(take);
+    this.#next = next;
     this.#last = next.catch(() => {});
     return next;
   }

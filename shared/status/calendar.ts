@@ -121,7 +121,7 @@ function indexTable(rows: readonly IndexRow[], addressOf: (brand: string) => str
   ]);
   const heads = ['brand', 'problems', 'complete through', 'last successful run'];
   return html`<p class="headline${unhealthy === 0 ? ' good' : ''}">${sentence}</p>
-${pageTable('Brands', heads, cells)}`;
+<div class="index">${pageTable('Brands', heads, cells)}</div>`;
 }
 
 function section(brand: PageBrand, lake: string, controls: Controls): Html {
