@@ -123,7 +123,7 @@ function pointedCatalog(): Catalog {
       const of = `${table}/${partitionPath(leading)}`;
       const own = made.get(of);
       if (own !== undefined) return new Map([[partitionPath(leading), [own]]]);
-      const [[, brand = ''] = []] = leading;
+      const brand = leading[0]?.[1] ?? '';
       const isOfDays = Object.values(reports).some((report) => report.table === table);
       const found = isOfDays ? days.filter((day) => !within || (within.from <= day && day <= within.to)) : [];
       return new Map(found.map((day) => [partitionPath(dayPartition(brand, day)), ['s1']]));
@@ -191,7 +191,7 @@ async function all(): Promise<void> {
     `Coverage of a brand: ${coverage} bytes; a query over all brands: ${usd.toFixed(4)} USD (a LIST and three GET an object).`,
   );
   console.log(
-    `The largest page of a brand: ${Math.max(...sizes('status/coverage/'))} bytes; the index: ${sizes('status/coverage.html')}.`,
+    `The largest page of a brand: ${Math.max(...sizes('status/coverage/'))} bytes; the index: ${sizes('status/coverage.html').join()}.`,
   );
   await withFolder(async (folder) => {
     const main = join(folder, 'main.js');
