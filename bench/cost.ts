@@ -230,13 +230,13 @@ function watcherRuns(): string {
     const { gets, writesAndLists, pageMb, seconds } = watcherRunOf(brands);
     return [rounded(brands), rounded(gets), rounded(writesAndLists), rounded(seconds, 2), rounded(pageMb, 2)];
   });
-  return table(['brands', 'GET', 'PUT and LIST', 'seconds', 'MB of the page'], rows, []);
+  return table(['brands', 'GET', 'PUT and LIST', 'seconds', 'MB of a brand’s page'], rows, []);
 }
 
 function queries(): string {
   const [brands, years] = [20, 3];
   const days = brands * years * 365;
-  const months = brands * REPORTS * years * 12;
+  const most = BRANDS.at(-1) ?? 1;
   const row = (name: string, partitions: number, bytes: number) => {
     const cost = athena(1 / DAYS_PER_MONTH, partitions, bytes);
     const dollars = cost.reduce((sum, item) => sum + usdPerMonth(item, false), 0);
@@ -256,9 +256,9 @@ function queries(): string {
       row('a month of one report of one brand', 30, 0),
       row('a year of one report of one brand', 365, 0),
       row(
-        `all of \`coverage\` or \`freshness\`, ${brands} brands in ${years} years`,
-        months,
-        months * day.coverageMonthBytes,
+        `all of \`coverage\` or \`freshness\`, ${most} brands in ${years} years`,
+        most,
+        most * years * 365 * day.coverageDayBytes,
       ),
       row(
         `all tables such as \`orders_before\`, ${brands} brands in ${years} years`,
@@ -330,7 +330,6 @@ ledger.
 
 ${watcherRuns()}
 
-  A page of tens of MB is slow in a browser. The messages and the table \`coverage\` have the same facts.
 - **An update of the whole catalog**, after an upgrade, takes several runs of the watcher. ${rounded(many)} brands with three years have
   ${rounded(ledgers)} ledgers. About ${rounded(updateRequests, 2)} requests take ${rounded(updateMinutes, 2)} minutes, ${UPDATE_WIDTH} at a time, so ${rounded(Math.ceil(updateMinutes / UPDATE_MINUTES))} runs. The catalog of a brand is up to date as soon
   as its turn is over.
@@ -378,9 +377,9 @@ partition, and about ${GETS_PER_OBJECT} GET for the footer and the columns of it
 
 ${queries()}
 
-MB is the size of whole files: a whole month in \`coverage\`, ${rounded(day.coverageMonthBytes / 1e3)} kB, and all changes of a day, ${rounded(day.beforeDayBytes / 1e3)} kB. How long Athena takes
+MB is the size of whole files: a day of all reports in \`coverage\`, ${rounded(day.coverageDayBytes)} bytes, and all changes of a day, ${rounded(day.beforeDayBytes / 1e3)} kB. How long Athena takes
 is not measured here.
 
-Therefore put \`brand\` and \`dt\` (\`month\` in \`coverage\` and \`closes\`) into \`WHERE\`. Tables have partition indexes, by all keys and
-by the day or month alone, and \`partition_filtering.enabled\`, so that Athena requests only the partitions of a query from Glue. The
-saved queries over \`coverage\` name their months; \`freshness\` is about all months. \`queryScanLimitGb\` limits one query.`);
+Therefore put \`brand\` and \`dt\` into \`WHERE\`. Tables have partition indexes, by all keys and
+by the day alone, and \`partition_filtering.enabled\`, so that Athena requests only the partitions of a query from Glue. \`coverage\` and
+\`closes\` are one object a brand. \`queryScanLimitGb\` limits one query.`);

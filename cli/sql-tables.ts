@@ -325,8 +325,8 @@ async function createView(
 function coverageRowsOf({ settings, nowMs }: SqlLake, ledgers: readonly ReportLedgers[]): Row[] {
   return ledgers.flatMap(({ brand, report, ledgers: stored }) => {
     const of = reportDaysIn(ledgers, { brand, report, policy: enabledPolicy(settings, brand, report) });
-    return [...stored].flatMap(([month, ledger]) =>
-      coverageRows(ledger, of, nowMs).map((row): Row => ({ ...row, brand, report: report.name, month })),
+    return [...stored.values()].flatMap((ledger) =>
+      coverageRows(ledger, of, nowMs).map((row): Row => ({ ...row, brand })),
     );
   });
 }
@@ -350,9 +350,7 @@ function coverageThen(rows: readonly Row[], days: readonly DayAt[]): string {
 function closesRowsOf(reports: readonly ReportDefinition[], closes: readonly Close[]): Row[] {
   return closes.flatMap(({ brand, month }) => {
     const own = closes.filter((close) => close.brand === brand);
-    return reports.flatMap((report) =>
-      closesRows(own, report, month).map((row): Row => ({ ...row, brand, report: report.name, month })),
-    );
+    return reports.flatMap((report) => closesRows(own, report, month).map((row): Row => ({ ...row, brand })));
   });
 }
 

@@ -4,7 +4,6 @@ import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { snsNotifier } from '../shared/adapters/aws/sns-notifier.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { type CatalogOutcome, updateCatalog } from '../shared/catalog/update.ts';
-import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import { object, parseInput } from '../shared/validation/input.ts';
 import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { consoleControls } from './console-controls.ts';
@@ -41,13 +40,13 @@ export async function handler(
   const { lake, ...context } = createFunctionContext();
   const [region, stack] = [environment('AWS_REGION'), environment('FUNCTION_PREFIX')];
   const controls = consoleControls(region, stack);
-  const page = objectPage(region, new URL(lake.store.url).hostname, COVERAGE_PAGE_KEY);
   const clock = systemClock();
   const found = await watch({
     ...{ ...context, clock, store: lake.store },
     notifier: snsNotifier(environment('TOPIC_ARN')),
     countProblems: (count) => countProblems(stack, count),
-    message: { pipeline: stack, page, controls: controls.text },
+    message: { pipeline: stack, controls: controls.text },
+    pageAt: (key) => objectPage(region, new URL(lake.store.url).hostname, key),
     controls: controls.page,
   });
   const program = environment('PROGRAM_VERSION');

@@ -17,6 +17,7 @@ import { Construct } from 'constructs';
 import { configError } from '../shared/errors.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import {
+  BRAND_PAGES_PREFIX,
   CATALOG_STAMP_KEY,
   COVERAGE_PAGE_KEY,
   ICEBERG_PREFIX,
@@ -51,8 +52,10 @@ export interface LakeProps {
   bucket?: IBucket | undefined;
 }
 
+const PAGES_OF_BRANDS = `${BRAND_PAGES_PREFIX}*`;
+
 const READ = ['s3:GetObject'];
-/** For documents: a conditional write needs to read too. Nothing deletes documents. */
+/** For documents, and tables made from ledgers: a conditional write needs to read too. Nothing deletes documents. */
 const CHANGE = [...READ, 's3:PutObject'];
 /** For snapshots, which may be large enough to be uploaded in parts, and for the vacuum. */
 const UPLOAD = [...CHANGE, 's3:AbortMultipartUpload'];
@@ -124,8 +127,7 @@ export class Lake extends Construct {
     const tables = Object.values(this.reports).flatMap(dayTables);
     const snapshots = tables.map((table) => `${tablePrefix(table)}*`);
     this.grant(grantee, [...UPLOAD, ...DELETE], snapshots);
-    // These tables follow from the ledgers: a function that writes them never reads them.
-    this.grant(grantee, ['s3:PutObject'], [`${tablePrefix(COVERAGE_TABLE)}*`]);
+    this.grant(grantee, CHANGE, [`${tablePrefix(COVERAGE_TABLE)}*`]);
     this.grant(grantee, DELETE, this.ledgerTables);
     this.grant(grantee, [...CHANGE, ...DELETE], [`${RAW_PREFIX}*`, ...this.iceberg]);
     this.grant(grantee, CHANGE, [`${LEDGERS_PREFIX}*`, `${SCHEMAS_PREFIX}*`, `${LEASES_PREFIX}*`]);
@@ -139,15 +141,16 @@ export class Lake extends Construct {
       ...[`${LEDGERS_PREFIX}*`, ...this.iceberg],
       ...[WATCH_KEY, CATALOG_STAMP_KEY],
     ]);
-    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, ...this.ledgerTables]);
+    this.grant(grantee, ['s3:PutObject'], [COVERAGE_PAGE_KEY, PAGES_OF_BRANDS]);
+    this.grant(grantee, CHANGE, this.ledgerTables);
     this.grantBucket(grantee, ['s3:ListBucket']);
     this.grantKeys(grantee, 'write');
   }
 
-  /** Lets a person open the status page in the console of S3, which lists the object before it opens it. */
+  /** Lets a person open the status pages in the console of S3, which lists an object before it opens it. */
   grantReadPage(grantee: Grantee): void {
-    this.grant(grantee, READ, [COVERAGE_PAGE_KEY]);
-    this.grantListBelow(grantee, [COVERAGE_PAGE_KEY]);
+    this.grant(grantee, READ, [COVERAGE_PAGE_KEY, PAGES_OF_BRANDS]);
+    this.grantListBelow(grantee, [COVERAGE_PAGE_KEY, PAGES_OF_BRANDS]);
     this.grantBucket(grantee, ['s3:GetBucketLocation']);
     this.grantKeys(grantee, 'read');
   }

@@ -119,7 +119,7 @@ process.exit();
 `;
 
 /** With `require`, as Lambda loads it. */
-async function importMs(path: string): Promise<number> {
+export async function importMs(path: string): Promise<number> {
   const env = {
     ...ENVIRONMENT,
     AWS_REGION: 'eu-central-1',

@@ -74,8 +74,8 @@ export interface SteadyDay {
   /** The requests of one update of the whole catalog, and its number of ledgers. */
   updateRequests: number;
   months: number;
-  /** The size of the object of a month of a report in `coverage`, on average. */
-  coverageMonthBytes: number;
+  /** The bytes of a day of all reports in the brand's object in `coverage`. */
+  coverageDayBytes: number;
   /** Of a day of the brand that changed: the objects in tables such as `orders_before`, and their size, on average. */
   beforeDayObjects: number;
   beforeDayBytes: number;
@@ -359,7 +359,9 @@ async function openWorld(clicksPerDay: number) {
     scanned: () => {
       const sum = (all: readonly number[]) => all.reduce((total, one) => total + one, 0);
       const objects = [...s3.objects].map(([key, { body }]) => ({ key, bytes: body.length }));
-      const months = objects.filter(({ key }) => /^snapshots\/coverage\/.*month=2026-0[1-5]\//.test(key));
+      // The objects of the brand are numbered, and the newest has all its days.
+      const coverage = objects.filter(({ key }) => key.startsWith('snapshots/coverage/'));
+      const newest = coverage.toSorted((a, b) => (a.key < b.key ? -1 : 1)).at(-1);
       // Each object of a partition contains the objects before it, so the largest is the current object.
       const before = Map.groupBy(objects, ({ key }) => /^snapshots\/\w+_before\/.*dt=[^/]+/.exec(key)?.[0]);
       const current = [...before].flatMap(([partition, own]) =>
@@ -369,7 +371,7 @@ async function openWorld(clicksPerDay: number) {
       );
       const days = new Set(current.map(({ day }) => day)).size;
       return {
-        coverageMonthBytes: sum(months.map(({ bytes }) => bytes)) / months.length,
+        coverageDayBytes: (newest?.bytes ?? 0) / historyDays,
         beforeDayObjects: current.length / days,
         beforeDayBytes: sum(current.map(({ bytes }) => bytes)) / days,
       };

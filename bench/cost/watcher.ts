@@ -3,7 +3,7 @@
  * brand.
  */
 import { consoleControls } from '../../functions/console-controls.ts';
-import { COVERAGE_PAGE_KEY } from '../../shared/lake/paths.ts';
+import { brandPageKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { watch } from '../../shared/watcher/index.ts';
@@ -27,13 +27,14 @@ export async function watcherRun(
     // Each finding is reported once, and the simulated days have different findings.
     notifier: { tell: async () => {} },
     countProblems: () => {},
-    message: { pipeline: 'BrandReports', page: '', controls: controls.text },
+    message: { pipeline: 'BrandReports', controls: controls.text },
     controls: controls.page,
+    pageAt: (key) => key,
   });
   if (problems.length > 0) throw new Error(`the watcher: ${JSON.stringify(problems)}`);
 }
 
-/** The requests of one watcher run to S3, the page included. */
+/** The requests of one watcher run to S3, the pages included, and the size of the page of a brand. */
 export interface WatcherRun {
   gets: number;
   writesAndLists: number;
@@ -87,5 +88,5 @@ export async function watcherRunOver(
     events: { send: async () => {} },
     log: () => {},
   });
-  return { ...counted, pageMb: (written.objects.get(COVERAGE_PAGE_KEY)?.body.length ?? 0) / 1e6 };
+  return { ...counted, pageMb: (written.objects.get(brandPageKey(names[0] ?? ''))?.body.length ?? 0) / 1e6 };
 }

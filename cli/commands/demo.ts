@@ -150,14 +150,14 @@ async function showQueries(
 
 function nextSteps(lake: Lake, lakeFlag: string, month: string): string {
   const path = displayPath(lake);
-  const flags = { lake: lakeFlag === DEFAULT_LAKE ? undefined : path };
-  const withSettings = { ...flags, settings: join(path, SETTINGS_FILE) };
+  // Settings of this folder may have a brand of the same name.
+  const flags = { lake: lakeFlag === DEFAULT_LAKE ? undefined : path, settings: join(path, SETTINGS_FILE) };
   return `
 Try next:
   ${printedCommand('query', ['SELECT * FROM transactions_daily LIMIT 10'], flags)}
   ${printedCommand('statement', ['--month', month, '--output', 'statement.html'], flags)}
-  ${printedCommand('status', [], withSettings)}
-  ${printedCommand('verify', [], withSettings)}`;
+  ${printedCommand('status', [], flags)}
+  ${printedCommand('verify', [], flags)}`;
 }
 
 function displayPath({ store }: Lake): string {

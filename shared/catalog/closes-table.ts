@@ -6,7 +6,7 @@ import type { BrandReport } from '../context/context.ts';
 import { monthOf } from '../days.ts';
 import { type Close, closedDays } from '../lake/documents/close.ts';
 import { columnsOf } from '../lake/documents/described-columns.ts';
-import { CLOSES_TABLE, MONTH_PARTITION_KEYS, monthPartition } from '../lake/paths.ts';
+import { CLOSES_TABLE } from '../lake/paths.ts';
 import type { Row } from '../lake/table/columns.ts';
 import type { TableShape } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -15,9 +15,11 @@ import { writeLedgerTable } from './ledger-tables.ts';
 export const closesTable: TableShape = {
   name: CLOSES_TABLE,
   description:
-    'What each close has of a day, if it differs from the closes before; month is the closed month, and dt may be of an earlier one',
-  partitionKeys: MONTH_PARTITION_KEYS,
+    'What each close has of a day, if it differs from the closes before; dt may be of an earlier month',
+  partitionKeys: ['brand'],
   columns: columnsOf([
+    ['report', 'string', 'The report, e.g. order_list'],
+    ['month', 'string', 'The closed month, YYYY-MM'],
     ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD; NULL: the close has no day"],
     ['place', 'bigint', 'How many changes of the day the close contains; NULL: it was erased since'],
     ['counts', 'boolean', 'Whether the commission of this report counts in the month of the day'],
@@ -33,6 +35,7 @@ export function closesRows(
   const at = closes.findIndex((close) => close.month === month);
   const closedAt = closes[at]?.closedAt;
   if (closedAt === undefined) return [];
+  const of = { report: name, month, closed_at: new Date(closedAt) };
   const [before, now] = [closedDays(closes.slice(0, at)), closedDays(closes.slice(0, at + 1))];
   const countsIn = ({ sources }: typeof now, day: string) => sources[monthOf(day)] === table;
   const rows = [...now.days].flatMap(([id, { report, day, place }]): Row[] => {
@@ -42,19 +45,16 @@ export function closesRows(
     const wasCounted = known?.place !== undefined && countsIn(before, day);
     if (known && known.place === place && counts === wasCounted) return [];
     const numbered = place === undefined ? null : BigInt(place);
-    return [{ dt: day, place: numbered, counts, closed_at: new Date(closedAt) }];
+    return [{ ...of, dt: day, place: numbered, counts }];
   });
   // Views would not know a close without a row.
   const isEmpty = rows.length === 0 && closes[at]?.days.length === 0;
-  return isEmpty ? [{ dt: null, place: null, counts: false, closed_at: new Date(closedAt) }] : rows;
+  return isEmpty ? [{ ...of, dt: null, place: null, counts: false }] : rows;
 }
 
-/** Writes all months, and removes the rows of months that are no longer closed. @param closes all closes of the brand, by month */
-export async function writeCloses(ctx: BrandReport, closes: readonly Close[]): Promise<void> {
-  const leading = monthPartition(ctx.brand, ctx.report.name);
-  const published = await ctx.lake.catalog?.snapshotsByPartition(CLOSES_TABLE, leading);
-  const known = [...(published?.keys() ?? [])].flatMap((path) => /month=([^/]+)/.exec(path)?.[1] ?? []);
-  const months = [...new Set([...known, ...closes.map(({ month }) => month)])];
-  const rowsOf = (month: string) => closesRows(closes, ctx.report, month);
-  await writeLedgerTable(ctx, { shape: closesTable, rowsOf }, months, false);
+/** @param closes all closes of the brand, by month */
+export function writeCloses(ctx: BrandReport, closes: readonly Close[]): Promise<void> {
+  return writeLedgerTable(ctx, closesTable, () =>
+    closes.flatMap(({ month }) => closesRows(closes, ctx.report, month)),
+  );
 }

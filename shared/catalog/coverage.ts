@@ -7,20 +7,23 @@
 import { columnsOf } from '../lake/documents/described-columns.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
 import type { Row } from '../lake/table/columns.ts';
+import { monthOf } from '../days.ts';
 import { endOfAge } from '../history/index.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
-import { COVERAGE_TABLE, MONTH_PARTITION_KEYS } from '../lake/paths.ts';
+import { COVERAGE_TABLE } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
 import { type DayFacts, type ReportDays, dayFacts } from '../day-facts.ts';
 import { isExpected } from '../planning/day-state.ts';
 import type { BrandReport } from '../context/context.ts';
 import { findingFacts, findingsText } from '../findings/index.ts';
 import { NOW_SQL } from '../reports/views/view-sql.ts';
-import { writeLedgerTable } from './ledger-tables.ts';
+import { areSame, writeLedgerTable } from './ledger-tables.ts';
 
 const KEPT_AGES = [30, 60, 90] as const;
 
 const COLUMNS = columnsOf([
+  ['report', 'string', 'The report, e.g. order_list'],
+  ['month', 'string', 'The month of the day, YYYY-MM'],
   ['dt', 'string', "The day in the brand's time zone, YYYY-MM-DD"],
   ['state', 'string', 'The state of the day when the row was written, e.g. complete, settled or failed'],
   ['committed_state', 'string', 'The state of the published version, e.g. open or complete; NULL: none'],
@@ -54,7 +57,7 @@ export const coverageTable: TableShape = {
   name: COVERAGE_TABLE,
   description:
     'A row for each brand, report and day: its state, its version, when it is next due, and why it failed',
-  partitionKeys: MONTH_PARTITION_KEYS,
+  partitionKeys: ['brand'],
   columns: COLUMNS,
 };
 
@@ -67,6 +70,7 @@ export function coverageRows(ledger: Ledger, of: ReportDays, nowMs: number): Row
     .filter(([day, entry]) => isExpected({ day, entry, policy }, nowMs))
     .map(
       ([day, entry]): Row => ({
+        ...{ report: of.report.name, month: monthOf(day) },
         ...coverageRow(dayFacts(day, of, nowMs), policy?.startDate ?? null),
         ...historyColumns(day, entry),
       }),
@@ -123,15 +127,36 @@ export async function writeCoverage(
   run: BrandReport,
   months: readonly string[],
   hasReturnedRecords: boolean,
-  checksObjects = false,
 ): Promise<void> {
-  const rowsOf = async (month: string) => {
-    const ledger = await run.ledger(month).cached();
-    // If the upstream ledger is damaged, its own report fails; the coverage of this report is still written.
-    const upstream = run.upstream && (await undamaged(run.upstream.ledger(month).cached()));
-    const upstreamOn = upstream && ((day: string) => upstream.days[day]);
-    const of = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstreamOn };
-    return coverageRows(ledger, of, run.clock.laterMs());
-  };
-  await writeLedgerTable(run, { shape: coverageTable, rowsOf }, months, checksObjects);
+  if (months.length === 0) return;
+  let written: string[] = [];
+  const made = new Map<string, { of: Ledger | undefined; rows: Row[] }>();
+  await writeLedgerTable(run, coverageTable, async (stored) => {
+    // Another run may have committed meanwhile, and these rows may have replaced its rows.
+    await Promise.all(written.map((month) => undamaged(run.ledger(month).refresh())));
+    written = [];
+    const byMonth = Map.groupBy(stored, ({ month }) => String(month));
+    // The object was lost, or the catalog is new.
+    const others = stored.length === 0 ? Object.keys((await run.reportState.cached()).months) : [];
+    for (const month of new Set([...others, ...months])) {
+      const of = await undamaged(run.ledger(month).cached());
+      const known = made.get(month);
+      const rows = known?.of === of ? known?.rows : of && (await rowsOfMonth(run, of, hasReturnedRecords));
+      if (!rows) continue;
+      made.set(month, { of, rows });
+      if (areSame(coverageTable, rows, byMonth.get(month) ?? [])) continue;
+      byMonth.set(month, rows);
+      written.push(month);
+    }
+    return [...byMonth.keys()].sort().flatMap((month) => byMonth.get(month) ?? []);
+  });
+}
+
+async function rowsOfMonth(run: BrandReport, ledger: Ledger, hasReturnedRecords: boolean): Promise<Row[]> {
+  const { month } = ledger;
+  // If the upstream ledger is damaged, its own report fails; the coverage of this report is still written.
+  const upstream = run.upstream && (await undamaged(run.upstream.ledger(month).cached()));
+  const upstreamOn = upstream && ((day: string) => upstream.days[day]);
+  const of = { ...(await findingFacts(run, month)), policy: run.policy, hasReturnedRecords, upstreamOn };
+  return coverageRows(ledger, of, run.clock.laterMs());
 }

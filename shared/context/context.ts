@@ -2,10 +2,11 @@
  * Defines the contexts of the pipeline's steps, from small to large. The type of a step's parameter shows what the step
  * can use: fetching a page needs no lake, the catalog needs no service, and only reading days needs a run.
  */
+import type { Batch } from '../concurrency.ts';
 import { DAY_MS, dayOf } from '../days.ts';
 import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
-import type { LakeDocuments } from '../lake/documents/lake-documents.ts';
+import type { LakeDocuments, RowsOfReport } from '../lake/documents/lake-documents.ts';
 import type { Ledger } from '../lake/documents/ledger.ts';
 import type { ReportStateDocument } from '../lake/documents/report-state.ts';
 import type { Progress } from '../lake/documents/progress.ts';
@@ -52,6 +53,7 @@ export interface BrandReport {
   /** @param month `YYYY-MM` */
   ledger: (month: string) => CasDocument<Ledger>;
   reportState: ReportStateDocument;
+  ledgerTable: (name: string) => Batch<RowsOfReport>;
   schema: CasDocument<StoredSchema>;
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
   stored: StoredSettings;
@@ -146,6 +148,7 @@ export function createBrandReport(
     ...(events && { events }),
     ledger: (month) => documents.ledger(report, brand, month),
     reportState: documents.reportState(report.name, brand),
+    ledgerTable: (name) => documents.ledgerTable(name, brand),
     schema: documents.schema(report),
     other,
     schemaOf: (of) => documents.schema(of),

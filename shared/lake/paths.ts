@@ -9,11 +9,9 @@ import type { Partition } from '../ports.ts';
 
 export { beforeTable } from '../reports/view.ts';
 
-export const MONTH_PARTITION_KEYS = ['brand', 'report', 'month'] as const;
-
 export const COVERAGE_TABLE = 'coverage';
 export const CLOSES_TABLE = 'closes';
-/** The tables that are built from ledgers and closes; they are stored like a report's table. */
+/** The tables that are built from ledgers and closes: one object a brand, stored like a version of a day. */
 export const LEDGER_TABLES: readonly string[] = [COVERAGE_TABLE, CLOSES_TABLE];
 
 export const SNAPSHOTS_PREFIX = 'snapshots/';
@@ -28,7 +26,9 @@ export const SETTINGS_OF_BRANDS = `${SCHEMAS_PREFIX}settings/`;
 export const LEASES_PREFIX = 'leases/';
 export const ICEBERG_PREFIX = 'iceberg/';
 export const STATUS_PREFIX = 'status/';
+/** The index of the brands' pages. */
 export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
+export const BRAND_PAGES_PREFIX = `${STATUS_PREFIX}coverage/`;
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 export const CATALOG_STAMP_KEY = `${STATUS_PREFIX}catalog.json`;
 export const DAMAGED_PREFIX = 'damaged/';
@@ -61,11 +61,6 @@ export function dayPartition(brand: string, day: string): Partition {
 
 export function brandPartitions(brand: string): Partition {
   return partitionOf(DAY_PARTITION_KEYS, [brand]);
-}
-
-/** The partition of a month in a table that is built from ledgers; without a month, all partitions of the report. */
-export function monthPartition(brand: string, report: string, month?: string): Partition {
-  return partitionOf(MONTH_PARTITION_KEYS, month === undefined ? [brand, report] : [brand, report, month]);
 }
 
 export function tablePrefix(table: string): string {
@@ -168,6 +163,10 @@ export function parseLedgerKey(key: string): { report: string; brand: string; mo
 
 export function brandStateKey(brand: string): string {
   return `${LEDGERS_PREFIX}${brand}/state.json`;
+}
+
+export function brandPageKey(brand: string): string {
+  return `${BRAND_PAGES_PREFIX}${brand}.html`;
 }
 
 export function brandClosesPrefix(brand: string): string {

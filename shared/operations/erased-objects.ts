@@ -10,6 +10,7 @@ import {
   STATUS_PREFIX,
   beforeTable,
   brandClosesPrefix,
+  brandPageKey,
   brandPartitions,
   brandStateKey,
   brandRawPrefix,
@@ -18,14 +19,13 @@ import {
   dayPartition,
   icebergMetadataPrefix,
   keyOfDamagedCopy,
-  monthPartition,
   parseCloseKey,
   parseDayKey,
   parseLedgerKey,
   partitionPrefix,
   leaseKey,
   reportLedgersPrefix,
-  snapshotOfKey,
+  snapshotKey,
 } from '../lake/paths.ts';
 import type { Lake, NoncurrentVersion, Partition } from '../ports.ts';
 import { dayTables } from '../reports/definition.ts';
@@ -34,12 +34,12 @@ export const KINDS = {
   versions: 'versions of days',
   before: 'what records of days were before they changed',
   raw: 'records as they came, with those of the day before',
-  derived: 'coverage of months; rewritten',
+  derived: 'rows of coverage and closes; rewritten',
   partitions: 'partitions of the catalog',
   documents: 'ledgers and other documents; they keep the time of the erasure',
   closes: 'closed months; they keep their sums unless the brand is erased',
   iceberg: 'Iceberg metadata; rewritten',
-  status: 'status page, until the next watcher run',
+  status: 'status pages, until the next watcher run',
   lease: 'lease of the brand',
   settings: 'settings of the brand, unless days are named',
   query_results: 'results of Athena queries',
@@ -95,11 +95,6 @@ function placesOf(range: ErasedRange): Place[] {
       ofDays('before', prefixOf(beforeTable(table))),
       // The reading of the day before may have staged records of the range's first instant, to leave them out of its version.
       ofDays('raw', brandRawPrefix(name, brand), addDays(from, -1)),
-      ...LEDGER_TABLES.map((of): Place => {
-        const prefix = partitionPrefix(of, monthPartition(brand, name));
-        const isErased = (key: string) => isMonth(/\/month=(\d{4}-\d\d)\//.exec(key)?.[1]);
-        return { kind: 'derived', prefix, isErased };
-      }),
       {
         ...{ kind: 'documents', prefix: ledgers, isRewritten: true },
         isErased: (key) => isMonth(parseLedgerKey(key)?.month),
@@ -122,11 +117,16 @@ function placesOf(range: ErasedRange): Place[] {
       // A close has days of its month, and of months that were closed before.
       isErased: (key) => isBrand || (parseCloseKey(key)?.month ?? '') >= monthOf(from),
     },
+    ...LEDGER_TABLES.map((of): Place => {
+      return { kind: 'derived', prefix: partitionPrefix(of, brandPartitions(brand)), isErased: always };
+    }),
     { kind: 'documents', prefix: brandStateKey(brand), isErased: always, isRewritten: true },
     { kind: 'lease', prefix: leaseKey(brand), isErased: () => isBrand },
     { kind: 'settings', prefix: brandSettingsPrefix(brand), isErased: () => isBrand },
     ...results,
-    { kind: 'status', prefix: COVERAGE_PAGE_KEY, isErased: always },
+    ...[COVERAGE_PAGE_KEY, brandPageKey(brand)].map(
+      (prefix): Place => ({ kind: 'status', prefix, isErased: always }),
+    ),
     { kind: 'documents', prefix: STATUS_PREFIX, isErased: always, isRewritten: true },
   ];
 }
@@ -150,7 +150,7 @@ export async function search(range: ErasedRange): Promise<Found[]> {
   for (const prefix of prefixesOf(places)) {
     for await (const { key, bytes } of store.list(prefix)) {
       const place = placeAt(places, key);
-      const isNeeded = place?.kind === 'derived' && needed.has(snapshotOfKey(key) ?? '');
+      const isNeeded = place?.kind === 'derived' && needed.has(key);
       const isErased = place?.isErased === true && !place.isRewritten && !isNeeded;
       if (place) found.push({ kind: place.kind, name: key, bytes, isErased });
     }
@@ -178,13 +178,13 @@ function placeAt(places: readonly Place[], key: string) {
   return key === of ? { ...place, isErased } : { kind: 'damaged' as const, isRewritten: false, isErased };
 }
 
-async function publishedRows({ lake, brand, contexts }: ErasedRange): Promise<ReadonlySet<string>> {
+async function publishedRows({ lake, brand }: ErasedRange): Promise<ReadonlySet<string>> {
   const current = new Set<string>();
-  for (const { report } of contexts)
-    for (const table of LEDGER_TABLES) {
-      const found = await lake.catalog?.snapshotsByPartition(table, monthPartition(brand, report.name));
-      for (const id of [...(found?.values() ?? [])].flat()) current.add(id);
-    }
+  for (const table of LEDGER_TABLES) {
+    const partition = brandPartitions(brand);
+    const found = await lake.catalog?.snapshotsByPartition(table, partition);
+    for (const id of [...(found?.values() ?? [])].flat()) current.add(snapshotKey(table, partition, id));
+  }
   return current;
 }
 

@@ -21,6 +21,11 @@ export interface ReportView extends View {
 /** `{orders.commission}`, or `{orders.commission?}` */
 export const NAME_IN_SQL = /\{(\w+)\.(\w+)\??\}/g;
 
+/** Whether people have no need of the view: it makes roles columns, for other views. */
+export function isBaseView({ sql }: ReportView): boolean {
+  return sql.search(NAME_IN_SQL) >= 0;
+}
+
 /** The roles that a view uses, by table, also by way of columns of base views. */
 export function rolesUsedBy(all: readonly ReportView[], view: ReportView): { table: string; name: string }[] {
   const read = withReadViews(all, [view]);

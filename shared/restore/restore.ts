@@ -31,7 +31,7 @@ import {
   brandSettingsKey,
   damagedCopyKey,
   ledgerKey,
-  monthPartition,
+  brandPartitions,
   parseBrandSettingsKey,
   parseCloseKey,
   parseLedgerKey,
@@ -213,19 +213,22 @@ function stateDocument({ lake, reports }: RestoreOptions, key: string, brand: st
   return { key, brand, parse, remake };
 }
 
-/** The erased days by the newest coverage of the month: the report state may have been lost together with the ledger. */
+/** The erased days by the newest coverage: the report state may have been lost together with the ledger. */
 async function erasedByCoverage(
   { lake: { store } }: RestoreOptions,
   { report, brand, month }: { report: ReportDefinition; brand: string; month: string },
 ): Promise<{ from: string; to: string }[]> {
-  const prefix = partitionPrefix(COVERAGE_TABLE, monthPartition(brand, report.name, month));
+  const prefix = partitionPrefix(COVERAGE_TABLE, brandPartitions(brand));
   const newestFirst = (await Array.fromAsync(store.list(prefix))).sort(
     (a, b) => b.modifiedAt.getTime() - a.modifiedAt.getTime(),
   );
   for (const object of newestFirst)
     try {
-      const rows = await Array.fromAsync(readParquetRows(fileIn(store, object), ['dt', 'state']));
-      const days = rows.filter(({ state }) => state === 'erased').map(({ dt }) => String(dt));
+      const rows = await Array.fromAsync(
+        readParquetRows(fileIn(store, object), ['report', 'month', 'dt', 'state']),
+      );
+      const own = rows.filter((row) => row.report === report.name && row.month === month);
+      const days = own.filter(({ state }) => state === 'erased').map(({ dt }) => String(dt));
       return days.map((day) => ({ from: day, to: day }));
     } catch (thrown) {
       damageOf(thrown);

@@ -83,7 +83,7 @@ export async function coverReport(
     month > monthOf(todayIn(ctx)) || (isOtherPolicy && month < monthOf(ctx.policy.startDate));
   const left = await readableMonths(ctx, Object.keys(before.months).filter(isLeft));
   const covered = [...new Set([...months, ...verified, ...left])];
-  await writeCoverage(ctx, covered, hasReturnedRecords, isDaily);
+  await writeCoverage(ctx, covered, hasReturnedRecords);
   // I3: if the machine's clock is fast and no response has corrected it, the vacuum would delete what queries still
   // read.
   const mayVacuum =

@@ -7,7 +7,6 @@ import {
   brandRawPrefix,
   parseDayKey,
   partitionPrefix,
-  monthPartition,
   snapshotOfKey,
 } from '../lake/paths.ts';
 import type { ListedObject, Partition } from '../ports.ts';
@@ -17,25 +16,21 @@ import type { RunContext } from '../context/context.ts';
 /**
  * Removes old snapshots of a table that is built from ledgers, unless the catalog points at them. Its rows can
  * always be rebuilt from the ledgers. No document records when a snapshot was replaced, so the age of the next newer
- * snapshot counts (I3). A run may be about to publish the newest snapshot of a month; if that snapshot is older than
+ * snapshot counts (I3). A run may be about to publish the newest snapshot; if that snapshot is older than
  * the grace period, the run died before.
  */
 export async function vacuumLedgerTable(ctx: RunContext, table: string): Promise<void> {
-  const { brand, report, lake, clock } = ctx;
+  const { brand, lake, clock } = ctx;
   if (!lake.catalog) return;
-  const leading = monthPartition(brand, report.name);
+  const leading = brandPartitions(brand);
   const published = await publishedSnapshots(ctx, table, leading);
   const listed = await Array.fromAsync(lake.store.list(partitionPrefix(table, leading)));
   const snapshots = listed.filter(({ key }) => snapshotOfKey(key) !== undefined);
-  const byMonth = Map.groupBy(snapshots, ({ key }) => key.split('/').slice(0, -2).join('/'));
-  const keys = [...byMonth.values()].flatMap((ofMonth) => {
-    const oldestFirst = ofMonth.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
-    return oldestFirst.flatMap((snapshot, index) => {
-      const replacement = oldestFirst[index + 1];
-      const { modifiedAt } = replacement ?? snapshot;
-      const isInUse = clock.earlierMs() - modifiedAt.getTime() < SNAPSHOT_GRACE_MS;
-      return published.has(snapshotOfKey(snapshot.key) ?? '') || isInUse ? [] : [snapshot.key];
-    });
+  const oldestFirst = snapshots.toSorted((a, b) => a.modifiedAt.getTime() - b.modifiedAt.getTime());
+  const keys = oldestFirst.flatMap((snapshot, index) => {
+    const { modifiedAt } = oldestFirst[index + 1] ?? snapshot;
+    const isInUse = clock.earlierMs() - modifiedAt.getTime() < SNAPSHOT_GRACE_MS;
+    return published.has(snapshotOfKey(snapshot.key) ?? '') || isInUse ? [] : [snapshot.key];
   });
   if (keys.length > 0) await lake.store.delete(keys);
 }

@@ -55,6 +55,7 @@ th{font-weight:400}
 tbody th{white-space:normal}
 tr>:first-child{text-align:left}
 thead th{position:sticky;top:0;background:var(--panel)}
+.index td:nth-child(2){text-align:left;white-space:normal}
 .numbers tbody th{white-space:nowrap;position:sticky;left:0;background:var(--back)}
 .months{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:18px 28px}
 .row{display:grid;grid-template-columns:90px minmax(0,1fr);align-items:center;max-width:650px;margin-bottom:3px}

@@ -9,7 +9,8 @@ import { CALENDAR_STYLE } from './calendar-style.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { Html, copyable, html, pageTable } from './html.ts';
 import { morning } from './morning.ts';
-import { type CalendarOptions, type PageBrand, dayLines, pageBrand } from './page-brand.ts';
+import { PROBLEM_STATES } from '../planning/day-state.ts';
+import { type CalendarOptions, type PageBrand, dayLines, pageBrands } from './page-brand.ts';
 import { type Problem, completeThrough, counted, rangeText, rangesText } from './problems.ts';
 import { type Controls, remedyOf } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
@@ -18,11 +19,34 @@ import type { TableStatus } from './table-statuses.ts';
 const MAX_PROBLEMS = 20;
 const SCALE = [1, 5, 10, 15, 20, 25, 30];
 
-export function calendarPage(tables: readonly TableStatus[], lake: string, options: CalendarOptions): Html {
-  const brands = [...Map.groupBy(tables, ({ brand }) => brand)].map(([name, own]) =>
-    pageBrand(name, own, lake, options),
-  );
-  const asOf = new Date(options.nowMs).toISOString().slice(0, 16).replace('T', ' ');
+/** @param home the address of the index, on the page of one brand */
+export function calendarPage(
+  tables: readonly TableStatus[],
+  lake: string,
+  options: CalendarOptions,
+  home?: string,
+): Html {
+  const { nowMs, controls } = options;
+  const brands = pageBrands(tables, lake, options);
+  const content = html`${home === undefined ? '' : html`<p><a href="${home}">All brands</a></p>`}
+${brands.length > 1 ? indexTable(brands.map(indexRow), (name) => `#${name}`) : ''}
+${brands.map((brand) => section(brand, lake, controls))}
+${legend(brands)}`;
+  return page(lake, nowMs, content);
+}
+
+/** @param addressOf of the page of a brand */
+export function indexPage(
+  rows: readonly IndexRow[],
+  lake: string,
+  nowMs: number,
+  addressOf: (brand: string) => string,
+): Html {
+  return page(lake, nowMs, rows.length === 0 ? html`<p>No brand yet.</p>` : indexTable(rows, addressOf));
+}
+
+function page(lake: string, nowMs: number, content: Html): Html {
+  const asOf = new Date(nowMs).toISOString().slice(0, 16).replace('T', ' ');
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -36,30 +60,74 @@ export function calendarPage(tables: readonly TableStatus[], lake: string, optio
 <body>
 <main>
 <h1>Brand reports <small>${lake}, as of ${asOf} UTC</small></h1>
-${brands.length > 1 ? overall(brands) : ''}
-${brands.map((brand) => section(brand, lake, options.controls))}
-${legend(brands)}
+${content}
 </main>
 </body>
 </html>
 `;
 }
 
-function overall(brands: readonly PageBrand[]): Html {
-  const unhealthy = brands.filter(hasProblems).map(({ name }) => name);
-  if (unhealthy.length === 0) return html`<p>All ${brands.length} brands are complete.</p>`;
-  return html`<p>${unhealthy.length} of ${brands.length} brands have problems: ${unhealthy.join(', ')}.</p>`;
+/** What the index shows of a brand. */
+export interface IndexRow {
+  name: string;
+  /** The worst first: the rank of its worst problem, and how many days have problems. */
+  rank: number;
+  days: number;
+  problems: string;
+  through: string;
+  lastRun: string;
 }
 
-function hasProblems({ tables, problems }: PageBrand): boolean {
-  const unseen = tables.flatMap(({ overdueBefore = [], damaged = [] }) => [...overdueBefore, ...damaged]);
-  return problems.length > 0 || unseen.length > 0;
+export function indexRow({ name, tables, problems, at, zone }: PageBrand): IndexRow {
+  const unseen = tables.flatMap(({ overdueBefore = [] }) => overdueBefore).length;
+  const damaged = tables.flatMap((table) => table.damaged ?? []).length;
+  const failing = tables.flatMap(({ table, lastRun }) => (lastRun?.kind === undefined ? [] : [table]));
+  const texts = [
+    ...(damaged > 0 ? [`damaged documents: ${damaged}`] : []),
+    ...(problems.length > 0 ? [summed(problems)] : []),
+    ...(failing.length > 0 ? [`runs fail: ${failing.join(', ')}`] : []),
+    ...(unseen > 0 ? [`earlier months with missing or overdue days: ${unseen}`] : []),
+  ];
+  const ranks = [
+    ...(damaged + failing.length > 0 ? [0] : []),
+    ...problems.map(({ state }) => PROBLEM_STATES.indexOf(state)),
+    ...(unseen > 0 ? [PROBLEM_STATES.indexOf('overdue')] : []),
+  ];
+  const enabled = tables.filter(({ every }) => every !== undefined);
+  const successes = enabled.map(({ lastRun }) => lastRun?.completeAt);
+  const [oldest] = successes.flatMap((success) => success ?? []).sort();
+  return {
+    name,
+    rank: Math.min(PROBLEM_STATES.length, ...ranks),
+    days: problems.reduce((sum, { days }) => sum + days.length, 0),
+    problems: [...texts, ...(zone === undefined ? ['not in the settings'] : [])].join('; '),
+    through: completeThrough(tables) ?? 'none',
+    lastRun: oldest === undefined || successes.includes(undefined) ? 'none yet' : at(oldest),
+  };
+}
+
+function indexTable(rows: readonly IndexRow[], addressOf: (brand: string) => string): Html {
+  const unhealthy = rows.filter(({ rank }) => rank < PROBLEM_STATES.length).length;
+  const sentence =
+    unhealthy === 0
+      ? `All ${rows.length} brands are complete.`
+      : `${unhealthy} of ${rows.length} brands have problems.`;
+  const worstFirst = rows.toSorted(
+    (a, b) => a.rank - b.rank || b.days - a.days || (a.name < b.name ? -1 : 1),
+  );
+  const cells = worstFirst.map(({ name, problems, through, lastRun }) => [
+    html`<a href="${addressOf(name)}">${name}</a>`,
+    ...[problems || 'none', through, lastRun],
+  ]);
+  const heads = ['brand', 'problems', 'complete through', 'last successful run'];
+  return html`<p class="headline${unhealthy === 0 ? ' good' : ''}">${sentence}</p>
+<div class="index">${pageTable('Brands', heads, cells)}</div>`;
 }
 
 function section(brand: PageBrand, lake: string, controls: Controls): Html {
   const { name, zone, today, tables, problems, notes } = brand;
   const months = new Set(tables.flatMap(({ days }) => days.map(({ dt }) => monthOf(dt))));
-  return html`<section>
+  return html`<section id="${name}">
 <h2>${name} <small>${zone === undefined ? 'in the lake, but not in the settings' : `${zone}, today is ${today}`}</small></h2>
 <p class="headline${problems.length === 0 ? ' good' : ''}">${headline(brand)}</p>
 ${notes.map((text) => html`<p>${text}</p>`)}

@@ -7,8 +7,9 @@ import { isComplete } from '../planning/day-state.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { type Html, html } from './html.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
-import { PENDING, type PageBrand, rangesText, totalsOf } from './page-brand.ts';
+import { PENDING, type PageBrand, totalsOf } from './page-brand.ts';
 import { copyable, pageTable } from './html.ts';
+import { rangesText } from './problems.ts';
 import { daysSinceClose, sinceCloseSql } from './since-close.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
@@ -167,6 +168,9 @@ function changedSince({ tables, closes }: PageBrand): string[] {
 
 /** At most so many days of a finding are listed; `coverage` has all. */
 const MAX_FINDING_DAYS = 8;
+const MAX_DETAIL = 200;
+/** A query is longer than the rest of its day. */
+const MAX_FINDING_SQL = 2;
 
 function findings({ tables }: PageBrand): Html | string {
   const found = tables.flatMap(({ table, days }) =>
@@ -187,9 +191,11 @@ type FindingOfDay = Finding & { table: string; dt: string };
 function findingItem(alike: readonly FindingOfDay[]): Html | string {
   const [first] = alike;
   if (!first) return '';
-  const days = alike.slice(0, MAX_FINDING_DAYS).map(({ table, dt, detail, sql }) => {
-    const block = sql === undefined ? '' : sqlBlock(`the odd rows of ${table} ${dt}`, sql);
-    return html`<div>${dt}: ${detail}${block}</div>`;
+  const days = alike.slice(0, MAX_FINDING_DAYS).map(({ table, dt, detail, sql }, index) => {
+    const block =
+      sql === undefined || index >= MAX_FINDING_SQL ? '' : sqlBlock(`the odd rows of ${table} ${dt}`, sql);
+    const shown = detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL)}…` : detail;
+    return html`<div>${dt}: ${shown}${block}</div>`;
   });
   const rest = alike.length - days.length;
   const more =

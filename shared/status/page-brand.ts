@@ -4,7 +4,7 @@ import { type SettingsNote, hashOfSettings } from '../lake/documents/brand-setti
 import type { Close } from '../lake/documents/close.ts';
 import type { Settings } from '../settings/settings.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
-import { type Problem, problemsOf, rangesText } from './problems.ts';
+import { type Problem, problemsOf } from './problems.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
@@ -39,7 +39,16 @@ export interface PageBrand {
   due: (iso: string) => string;
 }
 
-export function pageBrand(
+export function pageBrands(
+  tables: readonly TableStatus[],
+  lake: string,
+  options: CalendarOptions,
+): PageBrand[] {
+  const byBrand = [...Map.groupBy(tables, ({ brand }) => brand)];
+  return byBrand.map(([name, own]) => pageBrand(name, own, lake, options));
+}
+
+function pageBrand(
   name: string,
   tables: readonly TableStatus[],
   lake: string,
@@ -65,8 +74,6 @@ export function pageBrand(
   };
 }
 
-export { rangesText };
-
 /** The sums of a day, by role and currency: `commission EUR` → `12.50`. @param measure the column of `sum` */
 export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined): Map<string, string> {
   if (!totals) return new Map(sum === undefined || measure === undefined ? [] : [[measure, sum]]);
@@ -79,13 +86,16 @@ export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined)
 /** Instead of sums of other fields than the settings name now. */
 export const PENDING = 'after the next reading';
 
+/** Each day has its facts twice on the page, which must not grow beyond 500 kB: the rest is in `coverage`. */
+const MAX_DAY_TEXT = 160;
+
 /** The facts of a day besides its state, one fact a line: the same on hover and in the table of numbers. */
 export function dayLines(day: DayFacts, measure: string | undefined, { at, due }: PageBrand): string[] {
   const { rows, readFrom, nextDue, failure, findings = [] } = day;
   const sums = day.totalsPending
     ? [`sums: ${PENDING}`]
     : [...totalsOf(day, measure)].map(([of, sum]) => `${of} ${amountText(sum)}`);
-  return [
+  const lines = [
     ...(rows === null ? [] : [`${exactNumber(rows)} ${rows === 1 ? 'row' : 'rows'}`, ...sums]),
     ...changesText(day, at),
     ...findings.map(({ title, detail }) => `${title}: ${detail}`),
@@ -95,6 +105,8 @@ export function dayLines(day: DayFacts, measure: string | undefined, { at, due }
       : []),
     ...(nextDue === null ? [] : [`next due ${due(nextDue)}`]),
   ];
+  const text = lines.join('\n');
+  return text.length <= MAX_DAY_TEXT ? lines : `${text.slice(0, MAX_DAY_TEXT)}…`.split('\n');
 }
 
 /** The changes since the day was closed, e.g. `changed 2 times, last 2026-11-10 01:02: 1 added, 3 altered of 12 rows`. */

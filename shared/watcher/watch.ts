@@ -1,28 +1,34 @@
 /*
  * Performs one watcher run. Without it, somebody would have to check whether everything is in. It judges every day of every
- * report that the settings enable, publishes the number of problems, sends people the news, and draws the calendar. The
- * number comes first: if it is not published, an alarm is raised, so a run that dies later is noticed as well.
+ * report that the settings enable, and draws a page of each brand, one brand after the other, so that memory does not grow
+ * with brands. Then it publishes the number of problems, sends people the news, and draws the index of the pages. If the
+ * number is not published, an alarm is raised, so a run that dies before is noticed as well.
  */
 import type { LakeAccess } from '../context/context.ts';
-import { lastMonths, isInSpan, monthOf } from '../days.ts';
+import { mapConcurrent } from '../concurrency.ts';
+import { type MonthSpan, lastMonths, isInSpan, monthOf } from '../days.ts';
+import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { settingsInUse, settingsName, usedSettings } from '../lake/documents/brand-settings.ts';
-import { type Close, readCloses } from '../lake/documents/close.ts';
+import { type Close, readListedCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
   type ReportStates,
   type ReportLedgers,
   type NeedsMonth,
+  type LedgerMonths,
+  listLedgers,
   readWantedLedgers,
 } from '../lake/documents/read.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
-import { COVERAGE_PAGE_KEY } from '../lake/paths.ts';
+import { CLOSES_PREFIX, COVERAGE_PAGE_KEY, brandPageKey, parseCloseKey } from '../lake/paths.ts';
 import { enabledPolicy, policyFingerprint } from '../planning/policy.ts';
 import type { Clock, EventSink, Notifier, ObjectStore } from '../ports.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { calendarPage } from '../status/calendar.ts';
-import type { CalendarOptions } from '../status/page-brand.ts';
+import { type IndexRow, calendarPage, indexPage, indexRow } from '../status/calendar.ts';
+import type { Html } from '../status/html.ts';
+import { type CalendarOptions, pageBrands } from '../status/page-brand.ts';
 import { type MessageOptions, changeMessage } from './message.ts';
 import { afterMessage, afterWatch, changeFrom, withEvents, withoutEvents } from './news.ts';
 import {
@@ -34,7 +40,7 @@ import {
   openProblems,
 } from './open-problems.ts';
 import type { Controls } from '../status/remedies.ts';
-import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
+import { tableStatuses } from '../status/table-statuses.ts';
 
 export interface WatchOptions extends Pick<LakeAccess, 'random' | 'newId' | 'log'> {
   settings: Settings;
@@ -45,7 +51,9 @@ export interface WatchOptions extends Pick<LakeAccess, 'random' | 'newId' | 'log
   events: EventSink;
   /** Publishes the number of problems, zero included. */
   countProblems: (count: number) => void;
-  message: Omit<MessageOptions, 'nowMs'>;
+  message: Omit<MessageOptions, 'nowMs' | 'page'>;
+  /** The address of a page in the lake. */
+  pageAt: (key: string) => string;
   controls: Controls;
 }
 
@@ -60,19 +68,28 @@ const PAGE_MONTHS = 5;
 
 /** @throws BrandReportsError if the lake cannot be read or written, or the message or an event cannot be sent */
 export async function watch(options: WatchOptions): Promise<WatchOutcome> {
-  const { settings, reports, store } = options;
+  const { settings, reports, store, pageAt } = options;
   const nowMs = options.clock.wallMs();
   const span = lastMonths(PAGE_MONTHS, nowMs);
   const record = createLakeDocuments(options).watchRecord();
   const monthsReported = monthsOfFindings(await record.cached());
+  const fingerprints = new Map<string, string | undefined>();
   const isJudged: NeedsMonth = (month, of) =>
-    isInSpan(month, span) || monthsReported.has(month) || mayHoldProblems(month, of, settings, nowMs);
+    isInSpan(month, span) ||
+    monthsReported.has(month) ||
+    mayHoldProblems(month, of, fingerprintOf(settings, fingerprints, of), nowMs);
   const firstMonth = firstComparedMonth(nowMs);
   const isRead: NeedsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
-  const lake = await readWantedLedgers(store, reports, isRead, nowMs);
-  // Damaged closes are ignored here: the vacuum and `close` without a month report them.
-  const closes = await readCloses(store, undefined, () => {}, span);
-  const candidates = candidatesIn(options, lake, closes, isJudged, nowMs);
+  const brands = await brandsOf(options);
+  const seenOf = await mapConcurrent([...brands], BRANDS_AT_ONCE, async ([brand, { ledgers, closeKeys }]) => {
+    const lake = await readWantedLedgers(store, reports, isRead, nowMs, { ledgers, brandsWithState: [brand] });
+    // Damaged closes are ignored here: the vacuum and `close` without a month report them.
+    const closes = await readListedCloses(store, closeKeys, () => {}, span);
+    const own = { ...options, settings: settingsOfBrand(settings, brand) };
+    const { rows, failure } = await writeBrandPage(own, lake, { nowMs, closes, span });
+    return { candidates: candidatesIn(own, lake, closes, isJudged, nowMs), rows, failure };
+  });
+  const candidates = seenOf.flatMap((brand) => brand.candidates);
   const run = { id: options.newId(), nowMs };
   const tableOf = (report: string) => reports[report]?.table ?? report;
   const { seen, told, telling, events } = await record.update((current) => {
@@ -83,7 +100,13 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const problems = open.filter(({ finding }) => !finding);
   options.countProblems(problems.length);
   const isNews = telling?.by === run.id;
-  const message = isNews && changeMessage(changeFrom(told, open, nowMs), { ...options.message, nowMs });
+  const message =
+    isNews &&
+    changeMessage(changeFrom(told, open, nowMs), {
+      ...options.message,
+      page: pageAt(COVERAGE_PAGE_KEY),
+      nowMs,
+    });
   const notifyPeople = async () => {
     if (!message) return;
     await options.notifier.tell(message);
@@ -99,10 +122,15 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     const both = await Promise.allSettled([notifyPeople(), sendEvents()]);
     for (const one of both) if (one.status === 'rejected') throw one.reason;
   } finally {
-    // If no message can be sent, the page is the only source, so it has to be current.
-    const { notes } = settingsInUse(lake, settings, 'the deployment');
-    await writePage(options, tableStatuses(settings, reports, lake, nowMs, span), { nowMs, closes, notes });
+    // If no message can be sent, the pages are the only source, so they have to be current.
+    const rows = seenOf.flatMap((brand) => brand.rows);
+    await writePage(
+      store,
+      COVERAGE_PAGE_KEY,
+      indexPage(rows, store.url, nowMs, (brand) => pageAt(brandPageKey(brand))),
+    );
   }
+  for (const { failure } of seenOf) if (failure) throw failure;
   options.log({
     event: 'watch_ended',
     problems: problems.length,
@@ -125,12 +153,25 @@ function monthsOfFindings({ told, events }: WatchRecord): Set<string> {
 /** If the report state shows that nothing in a month is due, every day of it is complete, and its ledger need not be read. */
 function mayHoldProblems(
   month: string,
-  { brand, report, state, upstream }: ReportStates,
-  settings: Settings,
+  { state, upstream }: ReportStates,
+  fingerprint: string | undefined,
   nowMs: number,
 ): boolean {
-  const policy = enabledPolicy(settings, brand, report);
-  return policy !== undefined && mayBeDue(state, policyFingerprint(policy), month, nowMs, upstream);
+  return fingerprint !== undefined && mayBeDue(state, fingerprint, month, nowMs, upstream);
+}
+
+/** Of the policy of a report; `undefined` if the settings do not enable it. @param known as every month needs it */
+function fingerprintOf(
+  settings: Settings,
+  known: Map<string, string | undefined>,
+  { brand, report }: ReportStates,
+): string | undefined {
+  const id = `${brand} ${report.name}`;
+  if (!known.has(id)) {
+    const policy = enabledPolicy(settings, brand, report);
+    known.set(id, policy && policyFingerprint(policy));
+  }
+  return known.get(id);
 }
 
 function candidatesIn(
@@ -156,13 +197,57 @@ function candidatesIn(
   });
 }
 
-async function writePage(
-  { settings, store, controls }: WatchOptions,
-  tables: readonly TableStatus[],
-  shown: Pick<CalendarOptions, 'nowMs' | 'closes' | 'notes'>,
-): Promise<void> {
-  const { markup } = calendarPage(tables, store.url, { ...shown, settings, controls });
-  const page = store.create(COVERAGE_PAGE_KEY);
+/** The ledgers of one brand take up to 30 MB, if all its months are judged. */
+const BRANDS_AT_ONCE = 3;
+
+interface ListedBrand {
+  ledgers: LedgerMonths[];
+  closeKeys: string[];
+}
+
+/** The brands of the settings and of the lake, with the documents that the lake has of them. */
+async function brandsOf({ settings, reports, store }: WatchOptions): Promise<Map<string, ListedBrand>> {
+  const brands = new Map<string, ListedBrand>();
+  const entryOf = (brand: string) => {
+    const entry = brands.get(brand) ?? { ledgers: [], closeKeys: [] };
+    brands.set(brand, entry);
+    return entry;
+  };
+  for (const brand of Object.keys(settings.brands)) entryOf(brand);
+  for (const of of await listLedgers(store, reports)) entryOf(of.brand).ledgers.push(of);
+  for await (const { key } of store.list(CLOSES_PREFIX)) {
+    const { brand } = parseCloseKey(key) ?? {};
+    if (brand !== undefined) brands.get(brand)?.closeKeys.push(key);
+  }
+  return brands;
+}
+
+function settingsOfBrand(settings: Settings, brand: string): Settings {
+  const { [brand]: own } = settings.brands;
+  return { ...settings, brands: own ? { [brand]: own } : {} };
+}
+
+/** @returns also why the page could not be written: people are told about problems first */
+async function writeBrandPage(
+  { settings, reports, store, controls, pageAt }: WatchOptions,
+  lake: readonly ReportLedgers[],
+  { span, ...shown }: Pick<CalendarOptions, 'nowMs' | 'closes'> & { span: MonthSpan },
+): Promise<{ rows: IndexRow[]; failure?: BrandReportsError }> {
+  const { notes } = settingsInUse(lake, settings, 'the deployment');
+  const options = { ...shown, settings, controls, notes };
+  const tables = tableStatuses(settings, reports, lake, shown.nowMs, span);
+  const rows = pageBrands(tables, store.url, options).map(indexRow);
+  try {
+    const page = calendarPage(tables, store.url, options, pageAt(COVERAGE_PAGE_KEY));
+    for (const { name } of rows) await writePage(store, brandPageKey(name), page);
+    return { rows };
+  } catch (thrown) {
+    return { rows, failure: rethrowBugs(thrown) };
+  }
+}
+
+async function writePage(store: ObjectStore, key: string, { markup }: Html): Promise<void> {
+  const page = store.create(key);
   await page.write(Buffer.from(markup));
   await page.finish();
 }

@@ -140,7 +140,9 @@ describe('the watcher', () => {
   it('writes a page that a browser shows', () => {
     const page = s3.objects.get('prod/status/coverage.html');
     expect(page?.contentType).toBe('text/html; charset=utf-8');
-    expect(page?.body.toString()).toContain('#/functions/BrandReports-sync?tab=testing');
+    expect(page?.body.toString()).toContain('prefix=status/coverage/acme.html');
+    const own = s3.objects.get('prod/status/coverage/acme.html');
+    expect(own?.body.toString()).toContain('#/functions/BrandReports-sync?tab=testing');
   });
 
   it('fails if it cannot read the lake, instead of reporting no problems', async () => {

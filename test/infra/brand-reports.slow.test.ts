@@ -267,7 +267,7 @@ describe('grants', () => {
     );
   });
 
-  it('let an operator start functions and backfills, and read one object, the coverage page', () => {
+  it('let an operator start functions and backfills, and read only the coverage pages', () => {
     const statements = statementsOf(Template.fromStack(stack), 'Operator');
     const granted = JSON.stringify(statements);
     for (const action of ['lambda:InvokeFunction', 'states:StartExecution', 'states:DescribeExecution'])
@@ -276,7 +276,7 @@ describe('grants', () => {
     const read = statements.filter(({ Action }) => JSON.stringify(Action).includes('s3:GetObject'));
     const bucket = stack.resolve(reports.lakeBucket.bucketArn);
     expect(read.map(({ Resource }) => Resource)).toEqual([
-      { 'Fn::Join': ['', [bucket, '/status/coverage.html']] },
+      ['/status/coverage.html', '/status/coverage/*'].map((key) => ({ 'Fn::Join': ['', [bucket, key]] })),
     ]);
   });
 });

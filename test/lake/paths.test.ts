@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  brandPartitions,
   brandRawPrefix,
   chunkName,
   attemptPrefix,
-  monthPartition,
+  brandPartitions,
   damagedCopyKey,
   dayPartition,
   brandStateKey,
@@ -26,7 +25,7 @@ describe('keys of a lake', () => {
   it('follow the documented layout', () => {
     expect([
       snapshotKey('orders', dayPartition('acme', '2026-01-31'), 's1'),
-      snapshotKey('coverage', monthPartition('acme', 'order_list', '2026-01'), 's2'),
+      snapshotKey('coverage', brandPartitions('acme'), 's2'),
       `${attemptPrefix('order_list', 'acme', '2026-01-31', 'a1')}${chunkName(7)}`,
       progressKey('order_list', 'acme', '2026-01-31', 'a1'),
       ledgerKey('order_list', 'acme', '2026-01'),
@@ -35,7 +34,7 @@ describe('keys of a lake', () => {
       leaseKey('acme'),
     ]).toEqual([
       'snapshots/orders/brand=acme/dt=2026-01-31/s1/part-0000.parquet',
-      'snapshots/coverage/brand=acme/report=order_list/month=2026-01/s2/part-0000.parquet',
+      'snapshots/coverage/brand=acme/s2/part-0000.parquet',
       'raw/order_list/brand=acme/dt=2026-01-31/a1/chunk-000007.json-seq.zst',
       'raw/order_list/brand=acme/dt=2026-01-31/a1/progress.json',
       'ledger/order_list/acme/2026-01.json',

@@ -206,7 +206,7 @@ function isNeighbour(names: readonly ReportName[], from: string, to: string) {
     // The state of the brand has the erased days of its reports.
     if (key.endsWith('/state.json')) return false;
     if (day === '')
-      return /^(snapshots|ledger|raw)\//.test(key) && !isOfNames && !key.endsWith('format.json');
+      return /^(ledger|raw)\//.test(key) && !isOfNames && !key.endsWith('format.json');
     // The raw records of the day before may have the first instant of the range.
     return !isOfNames || day < addDays(from, key.startsWith('raw/') ? -1 : 0) || day > to;
   };

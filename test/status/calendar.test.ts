@@ -4,7 +4,8 @@ import type { ErrorKind } from '../../shared/errors.ts';
 import { addDays, daysBetween, daysFrom } from '../../shared/days.ts';
 import { consoleControls } from '../../functions/console-controls.ts';
 import type { DayState } from '../../shared/planning/day-state.ts';
-import { calendarPage } from '../../shared/status/calendar.ts';
+import { calendarPage, indexPage, indexRow } from '../../shared/status/calendar.ts';
+import { pageBrands } from '../../shared/status/page-brand.ts';
 import { html } from '../../shared/status/html.ts';
 import { commandControls } from '../../shared/status/remedies.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
@@ -34,6 +35,12 @@ function plain(markup: string): string {
     .replace(/&gt;/g, '>')
     .replace(/&quot;/g, '"')
     .trim();
+}
+
+/** The text of the table of brands. */
+function indexOf(markup: string): string {
+  const [, index = ''] = /<\/h1>(.*?)<section/s.exec(markup) ?? [];
+  return plain(index);
 }
 
 function titles(markup: string): string[] {
@@ -222,7 +229,9 @@ describe('the headline', () => {
     ['in earlier months', { overdueBefore: ['2025-03'] }],
   ])('of several brands follows the list of brands with missing days: %s', (_name, rest) => {
     const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
-    expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
+    expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
+      /^1 of 2 brands have problems\..*globex.*acme/,
+    );
   });
 
   it('of several brands follows a sentence that all brands are complete', () => {
@@ -272,8 +281,65 @@ describe('a damaged document', () => {
 
   it('counts as a problem of its brand, even if every day is known', () => {
     const globex = madeTable('order_list', {}, { brand: 'globex', damaged: [{ key, message }] });
-    expect(plain(drawn([madeTable('order_list'), globex]))).toContain('1 of 2 brands have problems: globex.');
+    expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
+      /^1 of 2 brands have problems\..*globex.*acme/,
+    );
     expect(drawn([madeTable('order_list')])).not.toContain('Damaged documents');
+  });
+});
+
+describe('the page of a brand', () => {
+  it('stays below 500 kB, even if every day has findings, many sums and a failure', () => {
+    const finding = {
+      ...{
+        check: 'rows_fell',
+        title: 'rows fell',
+        detail: 'x'.repeat(700),
+        advice: 'Ask',
+        since: failure.since,
+      },
+      ...{ isCertain: true, sql: 'SELECT '.repeat(300) },
+    };
+    const totals = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [`C${index}`, { amount: '1234.50', commission: '12.30' }]),
+    );
+    const tables = [
+      'clicks_list',
+      'clicks_detail',
+      'order_list',
+      'transaction_list',
+      'amazon_attribution_report',
+    ].map((report) => {
+      const table = madeTable(report, {}, { from: '2026-07-01' });
+      const findings = ['a', 'b', 'c'].map((check) => ({ ...finding, check }));
+      const message = failure.message.repeat(10);
+      const days = table.days.map((day) => ({ ...statusDay(day.dt, 'failed'), totals, findings }));
+      return {
+        ...table,
+        days: days.map((day) => ({ ...day, failure: { ...failure, message: `${day.dt} ${message}` } })),
+      };
+    });
+    expect(drawn(tables).length).toBeLessThan(500_000);
+  });
+});
+
+describe('the index', () => {
+  it('has the worst brand first, and links the page of each brand', () => {
+    const brandsOf = [
+      madeTable('order_list', {}, { brand: 'well' }),
+      madeTable('order_list', { '2026-11-10': 'overdue', '2026-11-11': 'overdue' }, { brand: 'late' }),
+      madeTable('order_list', { '2026-11-10': 'missing' }, { brand: 'gap' }),
+      madeTable('order_list', { '2026-11-10': 'failed' }, { brand: 'failed' }),
+      madeTable('order_list', { '2026-11-10': 'overdue' }, { brand: 'a-bit-late' }),
+      madeTable('order_list', {}, { brand: 'damaged', damaged: [{ key: 'ledger/x', message: 'no' }] }),
+    ];
+    const options = { settings: settingsOf('well', 'late'), nowMs: NOW_MS, controls: onCommandLine };
+    const rows = pageBrands(brandsOf, './lake', options).map(indexRow);
+    const { markup } = indexPage(rows, './lake', NOW_MS, (brand) => `pages/${brand}.html`);
+    const linked = [...markup.matchAll(/<a href="pages\/([^"]*)\.html">/g)].map(([, brand]) => brand);
+    expect(linked).toEqual(['failed', 'damaged', 'gap', 'late', 'a-bit-late', 'well']);
+    expect(plain(markup)).toContain('5 of 6 brands have problems.');
+    expect(unclosed(markup)).toEqual([]);
   });
 });
 
@@ -426,7 +492,7 @@ describe('text from outside', () => {
   ])('is shown as text and never as markup: %s', (_name, draw) => {
     const markup = draw(HOSTILE);
     const tags = (html: string) => [...html.matchAll(/<(\w+)/g)].map(([, name]) => name);
-    expect(tags(markup)).toEqual(tags(draw('harmless')));
+    expect(tags(markup)).toEqual(tags(draw('harmless'.padEnd(HOSTILE.length))));
     expect(markup).toContain('&lt;script&gt;');
     expect(unclosed(markup)).toEqual([]);
   });

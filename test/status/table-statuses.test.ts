@@ -193,6 +193,8 @@ describe('the statuses of some months', () => {
       lastRun,
       roleGaps: expect.arrayContaining([expect.objectContaining({ role: 'commission' })]),
     });
+    // Only a base view has the channel of a transaction.
+    expect(table?.roleGaps?.map(({ role }) => role)).not.toContain('channel_id');
     const [finding] = table?.days.find(({ dt }) => dt === '2026-11-18')?.findings ?? [];
     expect(finding).toMatchObject({
       check: 'orders_unknown',

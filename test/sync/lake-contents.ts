@@ -10,7 +10,7 @@ import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
 import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
 import {
   dayPartition,
-  monthPartition,
+  brandPartitions,
   partitionPath,
   schemaKey,
   snapshotKey,
@@ -114,10 +114,13 @@ export async function coverageOf(lake: SampleLake, report: ReportName): Promise<
 /** The rows of a table that is built from ledgers, in the order of days, from the catalog's current snapshots. */
 export async function ledgerTableRows(lake: SampleLake, table: string, report: ReportName): Promise<Row[]> {
   const rows: Row[] = [];
-  const leading = monthPartition(BRAND, report);
-  for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition(table, leading))
+  for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition(
+    table,
+    brandPartitions(BRAND),
+  ))
     rows.push(...(await rowsOf(lake, `snapshots/${table}/${path}/${snapshot}/part-0000.parquet`)));
-  return rows.sort((a, b) => (String(a.dt) < String(b.dt) ? -1 : 1));
+  const own = rows.filter((row) => row.report === report);
+  return own.sort((a, b) => (String(a.dt) < String(b.dt) ? -1 : 1));
 }
 
 /** The entries of a report's ledgers, in the order of days. */

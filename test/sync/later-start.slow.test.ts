@@ -103,8 +103,9 @@ async function problems(startDate: string): Promise<string[]> {
     notifier: { tell: async ({ subject }) => void messages.push(subject) },
     events: { send: async () => {} },
     countProblems: () => {},
-    message: { pipeline: 'Pipeline', page: '', controls: consoleControls('us-east-1', 'Pipeline').text },
+    message: { pipeline: 'Pipeline', controls: consoleControls('us-east-1', 'Pipeline').text },
     controls: consoleControls('us-east-1', 'Pipeline').page,
+    pageAt: (key) => key,
   });
   return found.problems.map(({ what }) => what);
 }

@@ -4,7 +4,6 @@ import { DAY_MS } from '../../shared/days.ts';
 import {
   brandPartitions,
   brandRawPrefix,
-  monthPartition,
   parseDayKey,
   partitionPrefix,
   snapshotOfKey,
@@ -61,7 +60,7 @@ async function judgeCoverage(
   entries: Entries,
 ): Promise<void> {
   const covered = new Map<string, string>();
-  const leading = monthPartition(BRAND, report.name);
+  const leading = brandPartitions(BRAND);
   for (const [path, [snapshot = '']] of await lake.catalog.snapshotsByPartition('coverage', leading)) {
     const key = `snapshots/coverage/${path}/${snapshot}/part-0000.parquet`;
     const stored = await lake.store.get(key);
@@ -70,8 +69,8 @@ async function judgeCoverage(
       continue;
     }
     const range = async (start: number, end: number) => stored.body.slice(start, end);
-    for await (const row of readParquetRows({ bytes: stored.body.length, range }, ['dt', 'digest']))
-      covered.set(String(row.dt), String(row.digest));
+    for await (const row of readParquetRows({ bytes: stored.body.length, range }, ['report', 'dt', 'digest']))
+      if (row.report === report.name) covered.set(String(row.dt), String(row.digest));
   }
   for (const day of daysOf(world)) {
     const committed = entries.get(day)?.committed?.digest;
@@ -104,7 +103,7 @@ async function judgeLeftovers(
     if (isOlderThan(8.5, modifiedAt) && committed?.attempt !== id && claim?.attempt !== id)
       watch.report('leaked', `${key} of ${modifiedAt.toISOString()}`);
   }
-  const leading = monthPartition(BRAND, report.name);
+  const leading = brandPartitions(BRAND);
   const published = await lake.catalog.snapshotsByPartition('coverage', leading);
   const current = new Set([...published.values()].flat());
   for await (const { key, modifiedAt } of lake.store.list(partitionPrefix('coverage', leading)))

@@ -7,6 +7,7 @@ import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts'
 import type { LastRun } from '../../shared/lake/documents/report-state.ts';
 import {
   COVERAGE_PAGE_KEY,
+  brandPageKey,
   brandSettingsKey,
   closeKey,
   WATCH_KEY,
@@ -99,10 +100,10 @@ function runWatcher(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
     countProblems: (count) => void counts.push(count),
     message: {
       pipeline: 'BrandReports',
-      page: 'https://s3.example/page',
       controls: consoleControls('us-east-1', 'BrandReports').text,
     },
     controls: consoleControls('us-east-1', 'BrandReports').page,
+    pageAt: (key) => `https://s3.example/${key}`,
     ...options,
   });
 }
@@ -115,7 +116,7 @@ const keepAlive = (nowMs: number) =>
     },
   });
 const bus = { send: async (sent: readonly LakeEvent[]) => void events.push(...sent) };
-const page = async () => Buffer.from((await store.get(COVERAGE_PAGE_KEY))?.body ?? '').toString();
+const page = async () => Buffer.from((await store.get(brandPageKey('acme')))?.body ?? '').toString();
 
 describe('a watcher run', () => {
   it('reports a failed day once, and later that all is well again', async () => {
@@ -207,6 +208,7 @@ describe('a watcher run', () => {
       ...Object.fromEntries(ledgers),
       [`get ${WATCH_KEY}`]: 1,
       [`create ${COVERAGE_PAGE_KEY}`]: 1,
+      [`create ${brandPageKey('acme')}`]: 1,
     };
     // The run writes the seen problems only once.
     expect(counting.taken()).toEqual({ ...first, [`put ${WATCH_KEY}`]: 1 });

@@ -35,10 +35,10 @@ it('a watcher run that dies after any of its operations loses no event and no me
         events: { send: (sent) => outside(() => events.push(...sent)) },
         message: {
           pipeline: controls.stack,
-          page: 'https://page.example',
           controls: consoleControls(controls.region, controls.stack).text,
         },
         controls: consoleControls(controls.region, controls.stack).page,
+        pageAt: (key) => key,
       }).then(
         () => {
           operations = Math.max(operations, dying.operations);

@@ -18,7 +18,7 @@ export function consoleUrl(region: string, service: string, page: string, site =
 
 /** The page of an object in the S3 console, from which it can be opened. @param site as of `consoleUrl` */
 export function objectPage(region: string, bucket: string, key: string, site = siteOf(region)): string {
-  return `https://${region}.${site}/s3/object/${bucket}?region=${region}&prefix=${key}`;
+  return `https://${region}.${site}/s3/object/${bucket}?region=${region}&prefix=${encodeURIComponent(key).replaceAll('%2F', '/')}`;
 }
 
 export function testPage(functionName: string): string {

@@ -63,12 +63,10 @@ export function newTable(
   };
 }
 
-/** An index over all keys serves queries of one brand; one over the last key (day or month), queries of all brands. */
+/** An index over all keys serves queries of one brand; one over the day, queries of all brands. */
 export function partitionIndexes(keys: readonly string[]): PartitionIndex[] {
-  return [
-    { IndexName: 'all', Keys: [...keys] },
-    { IndexName: 'time', Keys: keys.slice(-1) },
-  ];
+  const all = { IndexName: 'all', Keys: [...keys] };
+  return keys.length === 1 ? [all] : [all, { IndexName: 'time', Keys: keys.slice(-1) }];
 }
 
 /**

@@ -141,8 +141,18 @@ export async function readCloses(
   },
   span: MonthSpan = {},
 ): Promise<Close[]> {
+  const listed = store.list(brand === undefined ? CLOSES_PREFIX : brandClosesPrefix(brand));
+  return readListedCloses(store, await Array.fromAsync(listed, ({ key }) => key), onDamage, span);
+}
+
+export async function readListedCloses(
+  store: ObjectStore,
+  keys: readonly string[],
+  onDamage: NonNullable<Parameters<typeof readCloses>[2]>,
+  span: MonthSpan,
+): Promise<Close[]> {
   const closes: Close[] = [];
-  for await (const { key } of store.list(brand === undefined ? CLOSES_PREFIX : brandClosesPrefix(brand))) {
+  for (const key of keys) {
     const of = parseCloseKey(key);
     const stored = of && isInSpan(of.month, span) && (await store.get(key));
     // Another process may have removed the close since it was listed.

@@ -1,4 +1,5 @@
 import { fullJitterMs } from '../../backoff.ts';
+import { Batch } from '../../concurrency.ts';
 import type { Json } from '../../json.ts';
 import type { Clock, ObjectStore } from '../../ports.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
@@ -19,6 +20,7 @@ import {
   type HasRecentWrites,
   type Missing,
 } from './cas-document.ts';
+import type { Row } from '../table/columns.ts';
 import { type BrandLease, UNKNOWN_HOLDER, parseBrandLease } from './brand-lease.ts';
 import { parseCatalogStamp } from './catalog-stamp.ts';
 import { type Close, parseClose } from './close.ts';
@@ -29,6 +31,15 @@ import { parseStoredSchema } from './schema.ts';
 import { lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
 import { type RealClocks, oneClock } from './stored-time.ts';
 import { parseWatchRecord } from './watch-record.ts';
+
+/** What a report changes in a table made from ledgers, whose object has the rows of all reports of a brand. */
+export interface RowsOfReport {
+  report: string;
+  /** @param stored the rows of the report that the table has */
+  rowsOf(stored: readonly Row[]): readonly Row[] | Promise<readonly Row[]>;
+  /** Why its rows could not be made. */
+  failure?: unknown;
+}
 
 export interface DocumentAccess {
   store: ObjectStore;
@@ -57,6 +68,7 @@ export function createLakeDocuments({
   ) => new CasDocument({ store, key, parse, newId, pause, ...options });
   const ledgers = new Map<string, CasDocument<Ledger>>();
   const brandStates = new Map<string, CasDocument<BrandState>>();
+  const ledgerTables = new Map<string, Batch<RowsOfReport>>();
   /** One list serves all months without a ledger: a first backfill has many such months, and other runs read no such month. */
   const listed = new Map<string, ReturnType<typeof snapshotMonths>>();
   const monthsOf = async (table: string, brand: string) => {
@@ -86,6 +98,11 @@ export function createLakeDocuments({
       const ledger = ledgers.get(key) ?? create(key, parse, { whenMissing });
       ledgers.set(key, ledger);
       return ledger;
+    },
+    ledgerTable(table: string, brand: string): Batch<RowsOfReport> {
+      const batch = ledgerTables.get(`${table} ${brand}`) ?? new Batch();
+      ledgerTables.set(`${table} ${brand}`, batch);
+      return batch;
     },
     progress(
       report: string,

@@ -87,7 +87,12 @@ export async function listLedgers(
   }));
 }
 
-async function listDocuments(store: ObjectStore, reports: ReportRegistry) {
+export interface ListedDocuments {
+  ledgers: readonly LedgerMonths[];
+  brandsWithState: readonly string[];
+}
+
+async function listDocuments(store: ObjectStore, reports: ReportRegistry): Promise<ListedDocuments> {
   const ledgers = new Map<string, LedgerMonths>();
   const brandsWithState: string[] = [];
   for await (const { key } of store.list(LEDGERS_PREFIX)) {
@@ -109,8 +114,9 @@ async function readStates(
   store: ObjectStore,
   reports: ReportRegistry,
   realNowMs: number,
+  found?: ListedDocuments,
 ): Promise<(ReportStates & LedgerMonths & { damaged: DamagedDocument[] })[]> {
-  const { ledgers, brandsWithState } = await listDocuments(store, reports);
+  const { ledgers, brandsWithState } = found ?? (await listDocuments(store, reports));
   const brands = new Set([...ledgers.map(({ brand }) => brand), ...brandsWithState]);
   const byBrand = [...brands].map(async (brand) => {
     const key = brandStateKey(brand);
@@ -142,13 +148,15 @@ export function readLedgers(
   return readWantedLedgers(store, reports, (month) => isInSpan(month, span), realNowMs);
 }
 
+/** @param found the ledgers of the lake, or of some brands; missing: lists all */
 export async function readWantedLedgers(
   store: ObjectStore,
   reports: ReportRegistry,
   needs: NeedsMonth,
   realNowMs = Number.POSITIVE_INFINITY,
+  found?: ListedDocuments,
 ): Promise<ReportLedgers[]> {
-  const listed = await readStates(store, reports, realNowMs);
+  const listed = await readStates(store, reports, realNowMs, found);
   const all = listed.map(({ report, brand, state, ...others }) => {
     const upstream = listed.find((other) => other.brand === brand && looksUp(report, other.report));
     const of: ReportStates = { brand, report, state, ...(upstream && { upstream: upstream.state }) };

@@ -9,7 +9,7 @@ import {
   placesOf,
   wellKnown,
 } from '../../roles/index.ts';
-import { type ReportRegistry, allViews, rolesUsedBy, viewsOf } from '../../reports/definition.ts';
+import { type ReportRegistry, allViews, isBaseView, rolesUsedBy, viewsOf } from '../../reports/definition.ts';
 import { MAX_FILLED } from '../table/column-facts.ts';
 import { type Committed, hasRows } from './ledger.ts';
 import { rolesOf } from './brand-settings.ts';
@@ -51,12 +51,11 @@ export function roleGaps(
     // Without a currency the place of an amount is open, and the gap of the currency reports that.
     const places = placesOf(columns, own);
     const evidence = whyEmpty({ role, fields: own, columns: places.map(({ column }) => column.name) }, days);
-    const views = viewsOf(reports, report)
-      .filter((view) =>
-        rolesUsedBy(all, view).some(({ table, name }) => table === report.table && name === role),
-      )
-      .map(({ name }) => name);
-    if (evidence === undefined || views.length === 0) return [];
+    const using = viewsOf(reports, report).filter((view) =>
+      rolesUsedBy(all, view).some(({ table, name }) => table === report.table && name === role),
+    );
+    if (evidence === undefined || using.every(isBaseView)) return [];
+    const views = using.map(({ name }) => name);
     const similar = role === 'currency' ? names.filter((name) => LIKE_CURRENCY.test(name)) : [];
     const known = [...wellKnown(role, names), ...similar].filter((name) => !own.includes(name));
     const candidates = [...new Set(known)];
