@@ -63,7 +63,17 @@ for (const [index, [name, run]] of steps.entries()) {
 }
 await step('remove everything outside the stack', cleanUp);
 await step('destroy', async () => {
-  await cdk('destroy', '--force', '-c', `settings=${deployed}`, '-c', `stack=${STACK}`, '-c', 'keepLake=false', STACK);
+  await cdk(
+    'destroy',
+    '--force',
+    '-c',
+    `settings=${deployed}`,
+    '-c',
+    `stack=${STACK}`,
+    '-c',
+    'keepLake=false',
+    STACK,
+  );
   return '';
 });
 await step('nothing is left', () => nothingIsLeft({ work }));

@@ -275,8 +275,7 @@ async function finishSync(sync: ReportSync): Promise<() => Promise<SyncedReport>
   const failed = async (thrown: unknown): Promise<SyncedReport> => {
     const error = redactedFailure(thrown, ctx.service);
     // Nothing has failed, and the run that holds the lease records its end.
-    if (error.code === 'brand_busy')
-      return { ctx, outcome: outcomeOf(sync, 'busy', errorSummary(error)) };
+    if (error.code === 'brand_busy') return { ctx, outcome: outcomeOf(sync, 'busy', errorSummary(error)) };
     if (isEndOfRun(error)) return { ctx, outcome: outcomeOf(sync, 'incomplete') };
     const ended = outcomeOf(sync, reportStatus([], error), errorSummary(error));
     // The time of the record would be wrong.

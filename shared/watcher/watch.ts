@@ -82,7 +82,10 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const isRead: NeedsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
   const brands = await brandsOf(options);
   const seenOf = await mapConcurrent([...brands], BRANDS_AT_ONCE, async ([brand, { ledgers, closeKeys }]) => {
-    const lake = await readWantedLedgers(store, reports, isRead, nowMs, { ledgers, brandsWithState: [brand] });
+    const lake = await readWantedLedgers(store, reports, isRead, nowMs, {
+      ledgers,
+      brandsWithState: [brand],
+    });
     // Damaged closes are ignored here: the vacuum and `close` without a month report them.
     const closes = await readListedCloses(store, closeKeys, () => {}, span);
     const own = { ...options, settings: settingsOfBrand(settings, brand) };
