@@ -14,11 +14,11 @@ const PAID_PLACE = `min(CASE WHEN ${IS_PAID} AND what <> 'now' THEN place END)`;
  */
 const ON_DAY = `CASE WHEN place_paid IS NULL THEN 0 WHEN what = 'now' THEN -counted
       WHEN place = place_paid AND what <> 'added' THEN CASE is_unkeyed WHEN 1 THEN NULL ELSE counted END ELSE 0 END`;
-const ON_ALL_DAYS = `CASE WHEN dt = first_dt AND place = first_place THEN CASE WHEN what = 'now' THEN 0 WHEN is_unkeyed_now = 1 THEN NULL ELSE counted END
+const ON_ALL_DAYS = `CASE WHEN dt = first_dt AND place = first_place THEN CASE WHEN what = 'now' THEN 0 WHEN is_lost = 1 THEN NULL ELSE counted END
       WHEN what = 'now' THEN -counted ELSE 0 END`;
 
 /** Keys that were paid and are on several days: they need the order of all their rows. */
-const MOVED_SQL = `SELECT brand AS brand_moved, report AS report_moved, key AS key_moved FROM ${historiesSql('key, what, state')} AS keys
+const MOVED_SQL = `SELECT brand AS m_brand, report AS m_report, key AS m_key FROM ${historiesSql('key, what, state')} AS keys
     WHERE key IS NOT NULL AND (what = 'now' OR ${IS_PAID})
     GROUP BY brand, report, key
     HAVING min(TRY_CAST(dt AS date)) <> max(TRY_CAST(dt AS date)) AND count(CASE WHEN ${IS_PAID} THEN 1 END) > 0`;
@@ -27,9 +27,9 @@ const MOVED_SQL = `SELECT brand AS brand_moved, report AS report_moved, key AS k
  * Where records without a key were added. If a record with a key is gone since the same change, nobody knows whether it is one
  * of them: a key has no values after its field was renamed.
  */
-const UNKEYED_SQL = `SELECT DISTINCT brand AS brand_unkeyed, report AS report_unkeyed, dt AS dt_unkeyed, place AS place_unkeyed
+const UNKEYED_SQL = `SELECT DISTINCT brand AS u_brand, report AS u_report, dt AS u_dt, place AS u_place
     FROM ${historiesSql('key, place, what')} AS added WHERE key IS NULL AND what = 'added'`;
-const IS_UNKEYED = 'brand_unkeyed = brand AND report_unkeyed = report AND dt_unkeyed = dt AND place_unkeyed';
+const IS_UNKEYED = 'u_brand = brand AND u_report = report AND u_dt = dt AND u_place';
 
 /**
  * By day, record, publisher and currency: what counted at each age, and where the record was first paid (`paid`), minus what
@@ -68,9 +68,9 @@ export function changedSql(ages: readonly number[], others: readonly string[] = 
       SELECT ${RECORD}${ownValues}, ${ofAges.join('\n      ')}CASE WHEN key IS NULL THEN CASE WHEN what <> 'removed' OR state IS NULL OR NOT (${IS_PAID}) THEN 0 END ELSE ${ON_DAY} END AS paid
       FROM ${historiesSql(fields)} AS records
       LEFT JOIN (
-        SELECT *, CASE WHEN place_unkeyed IS NULL THEN 0 ELSE 1 END AS is_unkeyed
+        SELECT *, CASE WHEN u_place IS NULL THEN 0 ELSE 1 END AS is_unkeyed
         FROM (
-          SELECT brand AS brand_changed, report AS report_changed, dt AS dt_changed, key AS key_changed, ${places}${PAID_PLACE} AS place_paid,
+          SELECT brand AS c_brand, report AS c_report, dt AS c_dt, key AS c_key, ${places}${PAID_PLACE} AS place_paid,
             max(place) AS last_place, max(CASE WHEN what = 'removed' THEN place END) AS removed_place
           FROM ${historiesSql('key, place, what, changed_by, state')} AS changed_rows
           LEFT JOIN ${days} ON ${ofDay}
@@ -78,28 +78,28 @@ export function changedSql(ages: readonly number[], others: readonly string[] = 
           GROUP BY brand, report, dt, key
         ) AS places
         LEFT JOIN unkeyed
-          ON brand_unkeyed = brand_changed AND report_unkeyed = report_changed AND dt_unkeyed = dt_changed AND place_unkeyed = last_place AND removed_place = last_place
-      ) AS changed ON brand_changed = brand AND report_changed = report AND dt_changed = dt AND key_changed = key
+          ON u_brand = c_brand AND u_report = c_report AND u_dt = c_dt AND u_place = last_place AND removed_place = last_place
+      ) AS changed ON c_brand = brand AND c_report = report AND c_dt = dt AND c_key = key
       LEFT JOIN ${days} ON ${ofDay}
-      WHERE key_changed IS NOT NULL OR (key IS NULL AND what <> 'now')
+      WHERE c_key IS NOT NULL OR (key IS NULL AND what <> 'now')
     ) AS pieces
     UNION ALL
     SELECT brand, CASE sign WHEN 1 THEN first_dt ELSE dt END, report, key, publisher_id, currency${ownValues}, ${ages.map(() => '0, ').join('')}
-      sign * COALESCE(CASE sign WHEN 1 THEN on_all_days ELSE on_day END, 0), CASE WHEN CASE sign WHEN 1 THEN on_all_days ELSE on_day END IS NULL THEN sign ELSE 0 END
+      sign * COALESCE(change, 0), CASE WHEN change IS NULL THEN sign ELSE 0 END
     FROM (
-      SELECT *, ${ON_DAY} AS on_day, ${ON_ALL_DAYS} AS on_all_days
+      SELECT *, CASE sign WHEN 1 THEN ${ON_ALL_DAYS} ELSE ${ON_DAY} END AS change
       FROM (
         SELECT *, first_value(dt) OVER of_record AS first_dt, first_value(place) OVER of_record AS first_place,
-          max(is_unkeyed) OVER of_key * (1 - max(CASE WHEN what = 'now' THEN 1 ELSE 0 END) OVER of_key) AS is_unkeyed_now
+          max(is_unkeyed) OVER of_key * (1 - max(CASE WHEN what = 'now' THEN 1 ELSE 0 END) OVER of_key) AS is_lost
         FROM (
-          SELECT *, max(CASE WHEN place = last_place AND what = 'removed' AND place_unkeyed IS NOT NULL THEN 1 ELSE 0 END) OVER (PARTITION BY brand, report, dt, key) AS is_unkeyed
+          SELECT *, max(CASE WHEN place = last_place AND what = 'removed' AND u_place IS NOT NULL THEN 1 ELSE 0 END) OVER (PARTITION BY brand, report, dt, key) AS is_unkeyed
           FROM (
             SELECT *, ${PAID_PLACE} OVER of_group AS place_paid, max(place) OVER of_group AS last_place,
               COALESCE(lag(COALESCE(changed_by, TIMESTAMP '9999-12-31 00:00:00')) OVER (
                 PARTITION BY brand, report, dt, key ORDER BY place, ${PAID_FIRST}
               ), anew_by, first_by) AS began_by
             FROM ${historiesSql(fields)} AS rows_of_moved
-            JOIN (${MOVED_SQL}) AS moved ON brand_moved = brand AND report_moved = report AND key_moved = key
+            JOIN (${MOVED_SQL}) AS moved ON m_brand = brand AND m_report = report AND m_key = key
             LEFT JOIN ${daysSql([])} ON ${ofDay}
             LEFT JOIN unkeyed ON ${IS_UNKEYED} = place
             WINDOW of_group AS (PARTITION BY brand, report, dt, key)
@@ -107,9 +107,8 @@ export function changedSql(ages: readonly number[], others: readonly string[] = 
         ) AS grouped
         WINDOW of_record AS (PARTITION BY brand, report, key ORDER BY ${PAID_FIRST}, began_by NULLS LAST, dt, place),
           of_key AS (PARTITION BY brand, report, key)
-      ) AS ranked
+      ) AS ranked CROSS JOIN (VALUES (1), (-1)) AS signs(sign)
     ) AS compared
-    CROSS JOIN (VALUES (1), (-1)) AS signs(sign)
   ) AS parts
   GROUP BY ${RECORD}`;
 }
