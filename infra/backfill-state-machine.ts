@@ -2,6 +2,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type ILogGroup, LogGroup } from 'aws-cdk-lib/aws-logs';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
+import { JsonPath } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import type { Deployment } from './deployment.ts';
@@ -12,7 +13,6 @@ import type { PipelineFunction } from './pipeline-function.ts';
 const COMPLETE = sfn.Result.fromString('the others are complete');
 /** The part of the names of map runs that follows the name of the state machine. */
 export const MAP_LABEL = 'Brands';
-const { arrayUnique, jsonToString, listAt, mathAdd, numberAt, objectAt, stringAt } = sfn.JsonPath;
 
 export class BackfillStateMachine extends Construct {
   readonly stateMachine: sfn.StateMachine;
@@ -28,14 +28,16 @@ export class BackfillStateMachine extends Construct {
       encryptionKey: deployment.encryptionKey,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    const readAll = this.run('ReadAllOnce', sync, '$', { brands: listAt('$.Payload.brands[*].brand') });
-    const own = { brand: stringAt('$$.Map.Item.Value') };
+    const readAll = this.run('ReadAllOnce', sync, '$', {
+      brands: JsonPath.listAt('$.Payload.brands[*].brand'),
+    });
+    const own = { brand: JsonPath.stringAt('$$.Map.Item.Value') };
     const repeat = new sfn.DistributedMap(this, 'RepeatBrands', {
       label: MAP_LABEL,
       itemsPath: '$.result.brands',
-      itemSelector: { event: objectAt('$$.Execution.Input'), own, waits: { count: 0 } },
+      itemSelector: { event: JsonPath.objectAt('$$.Execution.Input'), own, waits: { count: 0 } },
       maxConcurrency: deployment.brandsAtOnce,
-      resultSelector: { left: jsonToString(arrayUnique(listAt('$'))) },
+      resultSelector: { left: JsonPath.jsonToString(JsonPath.arrayUnique(JsonPath.listAt('$'))) },
     }).itemProcessor(this.repeatBrand(sync));
     const isComplete = sfn.Condition.stringEquals('$.left', JSON.stringify([COMPLETE.value]));
     const end = new sfn.Choice(this, 'IsComplete')
@@ -52,9 +54,12 @@ export class BackfillStateMachine extends Construct {
 
   private repeatBrand(sync: PipelineFunction): sfn.IChainable {
     const event = 'States.JsonMerge($.event, $.own, false)';
-    const run = this.run('ReadBrand', sync, event, { next: stringAt('$.Payload.next') });
+    const run = this.run('ReadBrand', sync, event, { next: JsonPath.stringAt('$.Payload.next') });
     const incomplete = new sfn.Pass(this, 'BrandIncomplete', { outputPath: '$.own.brand' });
-    const count = { parameters: { count: mathAdd(numberAt('$.waits.count'), 1) }, resultPath: '$.waits' };
+    const count = {
+      parameters: { count: JsonPath.mathAdd(JsonPath.numberAt('$.waits.count'), 1) },
+      resultPath: '$.waits',
+    };
     const wait = new sfn.Wait(this, 'Wait', { time: sfn.WaitTime.duration(Duration.minutes(1)) });
     wait.next(new sfn.Pass(this, 'Count', count)).next(run);
     const isNext = (word: string) => sfn.Condition.stringEquals('$.result.next', word);
