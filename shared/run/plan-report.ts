@@ -53,12 +53,18 @@ export async function planReport(
   upstreamDue: readonly string[],
   learnTime: () => Promise<void>,
 ): Promise<ReportPlan> {
-  const hints = await monthsToExamine(ctx, undefined);
+  const looked = new Set(upstreamDue.map(monthOf));
+  const hints = await monthsToExamine(ctx, undefined, looked);
   if (rangeOf() || hints.isDaily || hints.months.length > 0) await learnTime();
   const range = rangeOf();
   if (range) assertBegun(ctx, range);
   const continuation = await resumeOrStart(ctx, range);
-  const { ledgers, damagedMonths, error: damaged, ...days } = await findDueDays(ctx, range, continuation);
+  const {
+    ledgers,
+    damagedMonths,
+    error: damaged,
+    ...days
+  } = await findDueDays(ctx, range, continuation, looked);
   const { due } = days;
   const pending = await pendingPublications(ctx, ledgers.values());
   ctx.log({ event: 'report_planned', dueDays: due.length });
@@ -81,9 +87,17 @@ export type PlanContext = BuildContext & Pick<RunContext, 'policy' | 'log' | 'ru
 
 export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
 
-/** Finds the due days in the ledgers. It writes nothing and sends no request. */
-export async function findDueDays(ctx: PlanContext, range: Range | undefined, continuation: Continuation) {
-  const { months, isDaily } = await monthsToExamine(ctx, range);
+/**
+ * Finds the due days in the ledgers. It writes nothing and sends no request.
+ * @param lookedMonths the months of days that the run reads of the upstream report
+ */
+export async function findDueDays(
+  ctx: PlanContext,
+  range: Range | undefined,
+  continuation: Continuation,
+  lookedMonths: ReadonlySet<string> = new Set(),
+) {
+  const { months, isDaily } = await monthsToExamine(ctx, range, lookedMonths);
   const { ledgers, damagedMonths, error } = await refreshed(ctx, months, ctx.ledger);
   const looked = ctx.upstream && (await refreshed(ctx, months, ctx.upstream.ledger));
   const upstream: UpstreamDay | undefined =
@@ -144,6 +158,7 @@ async function announceColumnsBeside(ctx: RunContext): Promise<void> {
 async function monthsToExamine(
   ctx: PlanContext,
   range: Range | undefined,
+  lookedMonths: ReadonlySet<string>,
 ): Promise<{ months: string[]; isDaily: boolean }> {
   const state = await ctx.reportState.cached();
   const isDaily = isDailyWorkDue(ctx, state.examinedAt);
@@ -156,7 +171,9 @@ async function monthsToExamine(
   // The upstream state as this run first read it is enough: a later change differs from what this run records as
   // examined.
   const upstream = await ctx.upstream?.reportState.cached();
-  return { months: months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream)), isDaily };
+  const isExamined = (month: string) =>
+    lookedMonths.has(month) || mayBeDue(state, fingerprint, month, nowMs, upstream);
+  return { months: months.filter(isExamined), isDaily };
 }
 
 async function refreshed({ log }: PlanContext, months: readonly string[], ledgerOf: RunContext['ledger']) {

@@ -175,7 +175,7 @@ describe('the key of a day', () => {
       ),
       runs(300),
     );
-    expect(Math.min(found.noted, found.left)).toBeGreaterThan(10);
+    expect(Math.min(found.noted, found.left)).toBeGreaterThan(0);
   });
 
   it('stays for the chain, and the schema has each key that was used', async () => {

@@ -48,7 +48,6 @@ describe('a bug in one report', () => {
     ['writes a version', ({ on }) => on.includes(`snapshots/orders/brand=acme/dt=${DAY}/`)],
     ['publishes', ({ name, on }) => name === 'setSnapshot' && on === 'orders'],
     ['removes what nothing references', ({ name, on }) => name === 'list' && on.includes('order_list')],
-    ['covers a month', ({ on }) => on.includes('coverage/brand=acme/report=order_list')],
   ])('ends only that report, with its name, in the step that %s', async (_name, isBug) => {
     const { outcome, ended, log } = await run(isBug);
     expect(outcome.status).toBe('failed');
