@@ -1,7 +1,9 @@
 /** Measures a commit to the Iceberg table in a lake of many days: CPU, requests and bytes, in memory. */
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
 import { createBrandReport } from '../../shared/context/context.ts';
-import { addDays, monthOf } from '../../shared/days.ts';
+import * as z from 'zod/mini';
+import { HOUR_MS, addDays, monthOf } from '../../shared/days.ts';
 import { publishIceberg } from '../../shared/iceberg/index.ts';
 import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
@@ -11,11 +13,13 @@ import { memoryStore } from '../../test/fakes/memory-store.ts';
 import { printTable } from './print.ts';
 
 const [REPORT, COLUMNS] = ['order_list', 20];
-const NOW = Date.parse('2026-11-25T12:00:00Z');
+const START = Date.parse('2026-11-25T12:00:00Z');
+const HOURS = 100;
 
 export async function printIceberg({ brands, days }: { brands: number; days: number }): Promise<void> {
   const report = present(reports[REPORT]);
   const store = memoryStore();
+  let nowMs = START;
   const counted = new Map<string, number>();
   const counting = storeAround(store, async ({ name }, act) => {
     counted.set(name, (counted.get(name) ?? 0) + 1);
@@ -28,32 +32,66 @@ export async function printIceberg({ brands, days }: { brands: number; days: num
     ids += 1;
     return String(ids);
   };
-  const clock = { wallMs: () => NOW, monotonicMs: () => NOW, sleep: async () => {}, every: () => () => {} };
+  const clock = {
+    wallMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    sleep: async () => {},
+    every: () => () => {},
+  };
   const lake = {
     store: counting,
     runs: { register: async () => async () => {}, isDead: async () => false },
     iceberg: createFolderIceberg(counting, 'file:///lake'),
   };
-  const access = { lake, clock, log: () => {}, random: () => 0.5, newId, reports };
+  const settings = parseSettings(
+    {
+      catalogs: ['hive', 'iceberg'],
+      brands: {
+        'brand-0': {
+          baseUrl: 'https://service.example',
+          service: 'S',
+          timeZone: 'UTC',
+          startDate: '2023-12-01',
+        },
+      },
+    },
+    reports,
+  );
+  const access = { lake, clock, log: () => {}, random: () => 0.5, newId, reports, settings };
   const rows: string[][] = [];
   await commit('the first commit of all days');
   writeLedgers('brand-0', (day) => (day === dates.at(-1) ? 'b' : 'a'));
   await commit('a later commit of one day');
   await commit('nothing new');
+  for (let hour = 1; hour <= HOURS; hour += 1) {
+    nowMs += HOUR_MS;
+    writeLedgers('brand-0', (day) => (day === dates.at(-1) ? `b${hour}` : 'a'));
+    await commit(`the last of ${HOURS} more commits, one an hour`, hour < HOURS);
+  }
   console.log(`### Iceberg: ${brands * days} files of ${brands} brands`);
-  printTable(['', 'ms of CPU', 'PUT', 'GET', 'kB of metadata'], rows);
+  printTable(
+    ['', 'ms of CPU', 'PUT', 'GET', 'kept snapshots', 'kB of metadata.json', 'kB of all metadata'],
+    rows,
+  );
 
-  async function commit(what: string): Promise<void> {
+  async function commit(what: string, isSilent = false): Promise<void> {
     const documents = createLakeDocuments({ ...access, store: counting });
     const context = createBrandReport(access, documents, { brand: 'brand-0', report, policy: undefined });
     counted.clear();
     const before = process.cpuUsage();
     await publishIceberg(context, [{ of: context, months: [monthOf(dates.at(-1) ?? '')] }]);
     const { user, system } = process.cpuUsage(before);
+    if (isSilent) return;
     const written = [...store.objects].filter(([key]) => key.startsWith('iceberg/'));
+    const [, newest] = written.findLast(([key]) => key.endsWith('.metadata.json')) ?? [];
+    const table = z.parse(
+      tableSchema,
+      JSON.parse(Buffer.from(newest?.body ?? '{"snapshots":[]}').toString()),
+    );
     const bytes = written.reduce((sum, [, { body }]) => sum + body.length, 0);
     const counts = ['put', 'get'].map((name) => String(counted.get(name) ?? 0));
-    rows.push([what, ((user + system) / 1000).toFixed(0), ...counts, (bytes / 1000).toFixed(0)]);
+    const kept = [String(table.snapshots.length), ((newest?.body.length ?? 0) / 1000).toFixed(0)];
+    rows.push([what, ((user + system) / 1000).toFixed(0), ...counts, ...kept, (bytes / 1000).toFixed(0)]);
   }
 
   function writeLedgers(brand: string, snapshotOf: (day: string) => string): void {
@@ -69,10 +107,12 @@ export async function printIceberg({ brands, days }: { brands: number; days: num
       };
       const key = ledgerKey(REPORT, brand, month);
       const body = Buffer.from(JSON.stringify(ledger));
-      store.objects.set(key, { body, etag: String(Math.random()), modifiedAt: new Date(NOW) });
+      store.objects.set(key, { body, etag: String(Math.random()), modifiedAt: new Date(nowMs) });
     }
   }
 }
+
+const tableSchema = z.object({ snapshots: z.array(z.unknown()) });
 
 function present<T>(value: T | undefined): T {
   if (value === undefined) throw new Error(`there is no ${REPORT}`);

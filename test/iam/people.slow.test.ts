@@ -7,7 +7,7 @@ import { ALARMS } from '../../infra/alarms.ts';
 import { LEDGER_TABLES } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { runs } from '../fixtures/property-runs.ts';
-import { ACME, stackOf } from '../infra/stack.ts';
+import { ACME, keysIn, stackOf } from '../infra/stack.ts';
 import { type Allows, policyNamed } from './policy.ts';
 import { parseTemplate, resourcesOf, type Template, type Values } from './template.ts';
 
@@ -59,11 +59,11 @@ const policy = (name: string) => policyNamed(template, `BrandReports-${name}-us-
 
 beforeAll(() => {
   const deployment = {
-    ...{ lakeKeyArn: KEY, operatorRoles: ['OnCall'], analystRoles: ['Analysts'] },
+    ...{ operatorRoles: ['OnCall'], analystRoles: ['Analysts'] },
     brandRoles: ['AcmeTeam'],
   };
   const brands = { acme: ACME, 'acme-2': { ...ACME, secretName: 'brand-reports/acme-2' } };
-  const stack = stackOf({ brands, deployment });
+  const stack = stackOf({ brands, deployment }, { props: keysIn });
   template = parseTemplate(JSON.stringify(CdkTemplate.fromStack(stack).toJSON()));
   values = valuesOf(template);
   ofBrands = policyNamed(template, 'BrandReports.brands-us-east-1', values);
