@@ -37,17 +37,11 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
   first?: T;
   /** What an object that cannot be parsed counts as; `true`: as missing. Otherwise, `damaged_document` is thrown. */
   recovers?: boolean | T;
-  /** Decides what a missing object means; without it, the document is as `parse` makes it from nothing. */
-  whenMissing?: () => Promise<Missing<T>>;
+  /** What proves that a missing object was lost: a new document would contradict the objects that the lost one named. */
+  whenMissing?: () => Promise<string | undefined>;
   newId(): string;
   pause(round: number): Promise<void>;
 }
-
-/**
- * `lost`: what proves that the object existed. That is damage, not a beginning: a new document would contradict the objects
- * that the lost one named. `begun`: the document as it begins.
- */
-export type Missing<T> = { lost: string } | { begun: T };
 
 interface Change<T> {
   apply(current: T): T;
@@ -188,14 +182,13 @@ export class CasDocument<T extends HasRecentWrites> {
     let stored = await store.get(key);
     // Parsing a month takes longer than reading it.
     if (this.#known && this.#known.etag === stored?.etag) return this.#known;
-    const missing = stored || this.#first ? undefined : await whenMissing?.();
-    if (missing && 'lost' in missing) {
+    const lost = stored || this.#first ? undefined : await whenMissing?.();
+    if (lost !== undefined) {
       // Another run may have written the document, and then the objects that it names, since the first read.
       stored = await store.get(key);
-      if (!stored) throw damagedDocument(key, missing.lost);
+      if (!stored) throw damagedDocument(key, lost);
     }
-    const begun = missing && 'begun' in missing ? missing.begun : this.#first;
-    const value = (stored ? undefined : begun) ?? this.#parse(stored?.body);
+    const value = (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
     return this.#know({ value, etag: stored?.etag });
   }
 

@@ -86,8 +86,6 @@ const state = storedObject(() => ({
   /** When a run last examined all months, whatever their hints were. */
   examinedAt: z.optional(storedTime),
   lastRun: z.optional(lastRun),
-  /** The erased days, as their ledgers have them: a damaged ledger is rebuilt without them. */
-  erased: z.optional(z.array(storedObject(() => ({ from: z.string(), to: z.string() })))),
 }));
 
 const brandState = storedObject(() => ({
@@ -133,14 +131,11 @@ export function reportStateIn(document: CasDocument<BrandState>, report: string)
   };
 }
 
-/** The state after days were erased, or that was undone, without the hints of the changed months. */
-export function withErased(
-  state: ReportState,
-  ranges: ReportState['erased'],
-  changed: readonly string[],
-): ReportState {
+/** The state without the hints of months whose ledgers were changed by hand: the next run reads them. */
+export function withoutHints(state: ReportState, changed: readonly string[]): ReportState {
+  if (!changed.some((month) => state.months[month])) return state;
   const months = Object.entries(state.months).filter(([month]) => !changed.includes(month));
-  return { ...state, months: Object.fromEntries(months), erased: ranges };
+  return { ...state, months: Object.fromEntries(months) };
 }
 
 export type LastRun = z.infer<typeof lastRun>;
