@@ -61,8 +61,6 @@ export class CasDocument<T extends HasRecentWrites> {
   #first: T | undefined;
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
   #waiting: Change<T>[] = [];
-  /** The next read, until it begins: all who wait for it share it. */
-  #nextRead: Promise<Known<T>> | undefined;
   /** The end of the last read or write. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -74,11 +72,12 @@ export class CasDocument<T extends HasRecentWrites> {
 
   /** The document as this process last saw it; reads it if this process has never seen it. */
   async cached(): Promise<T> {
-    return this.#withLater((this.#known ?? (await this.#read())).value);
+    const { value } = this.#known ?? (await this.#inTurn(async () => this.#known ?? (await this.#load())));
+    return this.#withLater(value);
   }
 
   async refresh(): Promise<T> {
-    return (await this.#read()).value;
+    return (await this.#inTurn(() => this.#load())).value;
   }
 
   /**
@@ -115,14 +114,6 @@ export class CasDocument<T extends HasRecentWrites> {
     const done = this.#turn.then(act);
     this.#turn = done.catch(() => undefined);
     return done;
-  }
-
-  #read(): Promise<Known<T>> {
-    this.#nextRead ??= this.#inTurn(() => {
-      this.#nextRead = undefined;
-      return this.#load();
-    });
-    return this.#nextRead;
   }
 
   async #writeWaiting(): Promise<void> {
@@ -280,6 +271,13 @@ export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: 
   const { path, input, message } = parsed.error.issues[0] ?? { path: [], input: stored, message: '' };
   const found = typeof input === 'object' ? '' : ` is ${String(JSON.stringify(input)).slice(0, 80)}`;
   throw damagedDocument(key, `${path.join('.') || 'the document'}${found}: ${message}`);
+}
+
+/** @param begun the document before it was first written */
+export function documentParser<T>(schema: z.ZodMiniType<T>, begun: T) {
+  return (key: string) =>
+    (stored: Json | undefined): T =>
+      stored === undefined ? begun : parseDocument(schema, key, stored);
 }
 
 /** Nothing is changed until an operator has examined the document. */

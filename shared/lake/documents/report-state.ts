@@ -14,9 +14,8 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { HOUR_MS } from '../../days.ts';
 import { ERROR_KINDS } from '../../errors.ts';
-import type { Json } from '../../json.ts';
 import { STATUSES } from '../../outcome.ts';
-import { type CasDocument, parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
+import { type CasDocument, documentParser, storedCount, storedTime, storedObject } from './cas-document.ts';
 import { type Ledger, isWhole } from './ledger.ts';
 import { NO_CLOCKS, isAhead, isWithin } from './stored-time.ts';
 
@@ -100,12 +99,7 @@ export type BrandState = z.infer<typeof brandState>;
 
 export const NO_STATE: ReportState = { policy: '', months: {}, continuations: {}, hasReturnedRecords: false };
 
-export function parseBrandState(key: string) {
-  return (stored: Json | undefined): BrandState =>
-    stored === undefined
-      ? { version: 1, reports: {}, recentWrites: [] }
-      : parseDocument(brandState, key, stored);
-}
+export const parseBrandState = documentParser(brandState, { version: 1, reports: {}, recentWrites: [] });
 
 /** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
 export function stateOfReport({ reports }: BrandState, report: string, clocks = NO_CLOCKS): ReportState {
