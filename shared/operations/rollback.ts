@@ -39,7 +39,7 @@ export interface RollbackOptions extends LakeAccess {
   /** Without settings, the next run updates `coverage`. */
   settings: LakeSettings | undefined;
   report: ReportDefinition;
-  /** Missing: the only brand that has the day. */
+  /** Missing: the only brand that has the month. */
   brand?: string;
   day: string;
 }
@@ -170,32 +170,24 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   const { lake, report, reports, settings, day } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const listed = await listLedgers(lake.store, reports, { from: monthOf(day), to: monthOf(day) });
-  const brands = new Set(listed.flatMap((one) => (one.report === report ? [one.brand] : [])));
-  if (options.brand !== undefined) brands.add(options.brand);
-  const found = await Promise.all(
-    // A ledger that was lost is an error here (`documents/lost-documents.ts`).
-    [...brands].map(async (brand) => {
-      const policy = enabledPolicy(settings, brand, report);
-      const ctx = createBrandReport(options, documents, { brand, report, policy });
-      const open = await openDayAnew(ctx, day);
-      return open.committed ? [{ ctx, documents, open, committed: open.committed }] : [];
-    }),
-  );
-  const all = found.flat();
-  const own = all.filter(({ ctx }) => ctx.brand === (options.brand ?? ctx.brand));
-  const [only] = own;
-  if (only && own.length === 1) return only;
-  const having = all.map(({ ctx }) => ctx.brand).join(', ');
-  if (only)
+  const brands = listed.flatMap((one) => (one.report === report && one.months.length > 0 ? one.brand : []));
+  const { brand = brands[0] } = options;
+  if (options.brand === undefined && brands.length > 1)
     throw configError(
       'several_brands',
-      `${lake.store.url} has ${report.name} ${day} for several brands. Choose one with --brand: ${having}.`,
+      `${lake.store.url} has ${report.name} ${monthOf(day)} for several brands. Choose one with --brand: ${brands.join(', ')}.`,
     );
-  const whose = options.brand === undefined ? '' : ` of the brand "${options.brand}"`;
-  const hint = having === '' ? '' : ` It has the day of: ${having}.`;
+  if (brand !== undefined) {
+    const policy = enabledPolicy(settings, brand, report);
+    const ctx = createBrandReport(options, documents, { brand, report, policy });
+    // A ledger that was lost is an error here (`documents/lost-documents.ts`).
+    const open = await openDayAnew(ctx, day);
+    if (open.committed) return { ctx, documents, open, committed: open.committed };
+  }
+  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   throw configError(
     'day_not_committed',
-    `${lake.store.url} has no version of ${report.name} ${day}${whose}.${hint} Compare the day, --brand and --lake with the output of "brand-reports status".`,
+    `${lake.store.url} has no version of ${report.name} ${day}${whose}. It has ${monthOf(day)} of: ${brands.join(', ') || 'no brand'}. Compare the day, --brand and --lake with the output of "brand-reports status".`,
   );
 }
 
