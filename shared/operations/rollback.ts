@@ -1,7 +1,7 @@
 /**
  * `rollback` publishes an older version of a day again, or lists the versions that are kept. A rollback is a commit like any
  * other: the old snapshot is read whole first, one compare-and-swap of the ledger decides, and the catalog follows (I3, I4).
- * The month is marked dirty first, so that after a crash the next run reads it and finishes the publication.
+ * The hint of the month is removed first, so that after a crash the next run reads it and finishes the publication.
  * A rollback holds until a reading finds other content. It does not change how and when the day is read: a settled day stays
  * settled. A closed day never goes back to a version that was read while it was open, which is a part of it (I2).
  */
@@ -23,7 +23,7 @@ import {
   type Superseded,
 } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
-import { markMonthsDirty } from '../lake/documents/report-state.ts';
+import { withoutHints } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
 import { damageOf, findFile } from '../lake/table/readable-file.ts';
@@ -101,15 +101,14 @@ export function keptVersions({ committed, superseded = [] }: DayEntry): Omit<Kep
 
 /** @throws BrandReportsError `config` if the lake cannot go back to it, `conflict` if the day was changed in the meantime */
 export async function rollBack(options: RollbackOptions, to: string): Promise<RollbackOutcome> {
-  const { day, report, clock, newId } = options;
+  const { day, report, newId } = options;
   const { ctx, documents, open, committed } = await dayOfBrand(options);
   const outcome = { brand: ctx.brand, report: report.name, day };
   assertCanReturn(open.entry.superseded ?? [], committed, to, day);
   const runId = newId();
   const progressOf = (attempt: string) => documents.progress(report.name, ctx.brand, day, attempt);
   const month = monthOf(day);
-  const dirty = { by: runId, at: new Date(clock.wallMs()).toISOString() };
-  await ctx.reportState.update((state) => markMonthsDirty(state, [month], dirty, new Map()));
+  await ctx.reportState.update((state) => withoutHints(state, [month]));
   const claimant = { ...ctx, leases: true, runId };
   const claimed = await claimForVersion(claimant, open, progressOf);
   if (!claimed) return { status: 'busy', ...outcome };

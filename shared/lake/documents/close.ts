@@ -57,7 +57,7 @@ const close = storedObject(() => ({
   by: z.string().check(z.minLength(1), z.maxLength(100), z.regex(/^\P{C}+$/u)),
   /** The hash of the settings by which the totals were shown (`schema/settings/<brand>/<hash>.json`); missing: none. */
   settings: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
-  /** The start of the oldest reading of its own month; missing if the month was not whole. */
+  /** The start of the oldest reading of its own month: if no day is missing, the month is complete as of then. */
   completeAsOf: z.optional(storedTime),
   /** By month: the table whose commission counts, if it differs from the closes before. */
   sources: z.record(month(), z.enum(MONEY_TABLES)),
