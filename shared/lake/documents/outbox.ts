@@ -5,7 +5,6 @@
 import * as z from 'zod/mini';
 import { DAY_MS } from '../../days.ts';
 import { settingsNameSchema } from './brand-settings.ts';
-import type { Committed } from './ledger.ts';
 import { storedCount, storedId, storedObject, storedTime } from './cas-document.ts';
 
 const dayEvent = storedObject(() => ({
@@ -38,7 +37,13 @@ export const outbox = storedObject(() => ({
 export type DayEvent = z.infer<typeof dayEvent>;
 type Outbox = z.infer<typeof outbox>;
 
-type Version = Pick<Committed, 'snapshot' | 'rows' | 'digest' | 'state' | 'timeZone' | 'values'>;
+interface Version extends Pick<DayEvent, 'rows'> {
+  snapshot: string;
+  digest: string;
+  state: 'open' | 'unconfirmed' | 'closed' | 'settled';
+  timeZone?: string | undefined;
+  values?: { totals?: { byCurrency: DayEvent['sums'] } | undefined } | undefined;
+}
 
 /** Without this limit, a day whose events nobody receives would grow. The newest events stay. */
 const MAX_PENDING = 20;

@@ -9,7 +9,7 @@ type Version = Parameters<typeof outboxAfter>[1];
 const AT = '2026-03-10T12:00:00.000Z';
 const version = (state: Version['state'], digest: string, timeZone?: string): Version => ({
   ...{ snapshot: `of-${digest}`, rows: 3, digest, state, timeZone },
-  values: { totals: { fields: {}, byCurrency: { EUR: { amount: '0.10000000000000000001' } } } },
+  values: { totals: { byCurrency: { EUR: { amount: '0.10000000000000000001' } } } },
 });
 const open = (digest: string) => version('open', digest, 'UTC');
 const closed = (digest: string) => version('closed', digest, 'UTC');
