@@ -217,18 +217,6 @@ export function brandOfState(key: string): string | undefined {
   return isName(brand) && key === brandStateKey(brand) ? brand : undefined;
 }
 
-export function parseProgressKey(key: string): { brand: string; day: string } | undefined {
-  const [, report = '', brandFolder = ''] = key.split('/');
-  const brand = brandFolder.slice(`${DAY_PARTITION_KEYS[0]}=`.length);
-  const of = parseDayKey(brandRawPrefix(report, brand), key);
-  return of && key === progressKey(report, brand, of.day, of.id) ? { brand, day: of.day } : undefined;
-}
-
-export function brandOfLease(key: string): string | undefined {
-  const brand = key.slice(LEASES_PREFIX.length, -'.json'.length);
-  return isName(brand) && key === leaseKey(brand) ? brand : undefined;
-}
-
 function isName(text: string): boolean {
   return /^[^/.\\][^/\\]*$/.test(text);
 }

@@ -226,7 +226,6 @@ async function draftOf(
   const since = before.at(-1)?.month;
   const own = since === undefined ? [month] : monthsFrom(addMonths(since, 1), month);
   const entries = new Map<string, ReadonlyMap<string, DayEntry>>();
-  const firsts = new Map<string, string>();
   const anew = new Map<string, number>();
   let { timeZone } = settings ?? { timeZone: undefined };
   for (const { ctx, months } of reports) {
@@ -238,7 +237,6 @@ async function draftOf(
     );
     entries.set(report.table, days);
     const first = policy?.startDate ?? [...days.keys()][0] ?? '';
-    firsts.set(report.table, first);
     // What a disabled report has counts as in the views, but none of its days is awaited.
     const isDisabled = options.settings?.brands[brand] !== undefined && !policy;
     for (const day of isDisabled ? [] : own.flatMap(daysOfMonth)) {
@@ -273,10 +271,8 @@ async function draftOf(
     await addFaults(close, ctx, days, rolesOf(settings, ctx.report));
   }
   timeZone ??= 'Etc/GMT+12';
-  const counting = daysOfMonth(month).filter((day) => day >= (firsts.get(source?.table ?? '') ?? ''));
-  const isWhole = counting.every((day) => whyNotWhole(ofSource.get(day)) === undefined);
-  if (source && isWhole && endOfMonth(month, timeZone) <= runClock(clock).now().getTime())
-    close.completeAsOf = counting.flatMap((day) => ofSource.get(day)?.committed?.readFrom ?? []).sort()[0];
+  const readings = daysOfMonth(month).flatMap((day) => ofSource.get(day)?.committed?.readFrom ?? []);
+  close.completeAsOf = readings.sort()[0];
   const isOpen = ({ committed }: DayEntry) => committed !== undefined && committed.history === undefined;
   const openDays = [...ofSource].flatMap(([day, entry]) =>
     isOpen(entry) && own.includes(monthOf(day)) ? [day] : [],

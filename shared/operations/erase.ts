@@ -1,7 +1,7 @@
 /*
  * `erase` erases days of a brand, in all reports or in some, from everything that the lake has (`erased-objects.ts`).
  * 1. Closes keep what the days added to their totals, and no later statement includes the days.
- * 2. Tombstones: each report state gets the range, and each ledger keeps only the fact that the day was erased. From then
+ * 2. Tombstones: each ledger keeps only the fact that the day was erased, and `coverage` repeats it. From then
  *    on, a run that has read the day cannot commit it, and no run claims it (I5). If a live run reads a day, `erase` refuses it.
  * 3. Everything derived from the ledgers is written anew: partitions, tables made from ledgers, Iceberg, the watcher's record.
  * 4. Only then are objects deleted, so that no document names a missing object, and at last their previous contents.
@@ -20,7 +20,7 @@ import { closedDays, dayId, readCloses } from '../lake/documents/close.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
-import { NO_STATE, type ReportState, withErased } from '../lake/documents/report-state.ts';
+import { NO_STATE, withoutHints } from '../lake/documents/report-state.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
 import { COVERAGE_TABLE, brandPartitions, partitionPrefix } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -151,9 +151,7 @@ export async function undoErasure(options: EraseOptions): Promise<EraseOutcome> 
         .update((ledger) => withoutTombstones(ledger, (day) => from <= day && day <= to));
     });
     // The hints of the months come last: a concurrent run would otherwise record that nothing is due.
-    await ctx.reportState.update((state) =>
-      state.erased ? withErased(state, withoutRange(state.erased, from, to), months) : state,
-    );
+    await ctx.reportState.update((state) => withoutHints(state, months));
     await writeCoverage(ctx, months, (await ctx.reportState.cached()).hasReturnedRecords);
   }
   return { status: 'undone', ...headOf(scope), searched: {}, removed: {}, left: {}, remains: [] };
@@ -229,27 +227,16 @@ async function writeTombstones({ contexts, from, to, isAll, clock }: Scope, judg
   const byMonth = [...Map.groupBy(daysFrom(from, to), monthOf)];
   for (const ctx of contexts) {
     await ctx.reportState.update((state) => {
-      const ranges = [...withoutRange(state.erased ?? [], from, to), { from, to }];
       const { lastRun, ...others } = state;
       // The message of a failure may quote a record.
       const kept = isAll ? NO_STATE : { ...others, lastRun: lastRun && { ...lastRun, message: undefined } };
-      return withErased(kept, ranges, monthsFrom(from, to));
+      return withoutHints(kept, monthsFrom(from, to));
     });
     await mapConcurrent(byMonth, CONCURRENCY, async ([month, days]) => {
       const seen = judged.get(ctx)?.get(month);
       if (seen) await ctx.ledger(month).update((ledger) => eraseDays(ledger, days, at, seen));
     });
   }
-}
-
-function withoutRange(ranges: NonNullable<ReportState['erased']>, from: string, to: string) {
-  const [before, after] = [addDays(from, -1), addDays(to, 1)];
-  return ranges
-    .flatMap((range) => [
-      { ...range, to: earlier(range.to, before) },
-      { ...range, from: range.from < after ? after : range.from },
-    ])
-    .filter((range) => range.from <= range.to);
 }
 
 async function followLedgers(scope: Scope): Promise<void> {

@@ -11,7 +11,7 @@ import type { Adoption, StoredSettings } from '../lake/documents/brand-settings.
 import { readOrDamage } from '../lake/documents/cas-document.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { sizeOfSchema } from '../lake/documents/schema.ts';
-import { markMonthsDirty, recordMonths } from '../lake/documents/report-state.ts';
+import { withoutHints } from '../lake/documents/report-state.ts';
 import { type ReportOutcome, type Status, errorSummary } from '../outcome.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
 import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
@@ -119,8 +119,7 @@ async function committedDays(
 }
 
 async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<number> {
-  const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
-  await ctx.reportState.update((state) => markMonthsDirty(state, months, dirty, new Map()));
+  await ctx.reportState.update((state) => withoutHints(state, months));
   await ensureTable(ctx);
   return sizeOfSchema(await ctx.schema.cached());
 }
@@ -139,13 +138,7 @@ async function finish(
   if (isGrown || before !== viewsOf) await ensureTableAndViews(ctx);
   await writeCoverage(ctx, months, hasReturnedRecords);
   await publishIceberg(ctx, [{ of: ctx, months }]);
-  const [wallMs, nowMs] = [ctx.clock.wallMs(), ctx.clock.now().getTime()];
-  const examined = new Map(months.map((month) => [month, { dueMs: nowMs }]));
-  const run = { id: ctx.runId, wallMs, nowMs, seen: new Map() };
-  await ctx.reportState.update((state) => ({
-    ...recordMonths(state, examined, state.policy, run),
-    viewsOf,
-  }));
+  await ctx.reportState.update((state) => ({ ...withoutHints(state, months), viewsOf }));
 }
 
 function statusOf({ outcome }: RebuiltDay): Status {

@@ -1,7 +1,7 @@
 /**
  * `rollback` publishes an older version of a day again, or lists the versions that are kept. A rollback is a commit like any
  * other: the old snapshot is read whole first, one compare-and-swap of the ledger decides, and the catalog follows (I3, I4).
- * The month is marked dirty first, so that after a crash the next run reads it and finishes the publication.
+ * The hint of the month is removed first, so that after a crash the next run reads it and finishes the publication.
  * A rollback holds until a reading finds other content. It does not change how and when the day is read: a settled day stays
  * settled. A closed day never goes back to a version that was read while it was open, which is a part of it (I2).
  */
@@ -23,7 +23,7 @@ import {
   type Superseded,
 } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
-import { markMonthsDirty } from '../lake/documents/report-state.ts';
+import { withoutHints } from '../lake/documents/report-state.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
 import { damageOf, findFile } from '../lake/table/readable-file.ts';
@@ -39,7 +39,7 @@ export interface RollbackOptions extends LakeAccess {
   /** Without settings, the next run updates `coverage`. */
   settings: LakeSettings | undefined;
   report: ReportDefinition;
-  /** Missing: the only brand that has the day. */
+  /** Missing: the only brand that has the month. */
   brand?: string;
   day: string;
 }
@@ -101,15 +101,14 @@ export function keptVersions({ committed, superseded = [] }: DayEntry): Omit<Kep
 
 /** @throws BrandReportsError `config` if the lake cannot go back to it, `conflict` if the day was changed in the meantime */
 export async function rollBack(options: RollbackOptions, to: string): Promise<RollbackOutcome> {
-  const { day, report, clock, newId } = options;
+  const { day, report, newId } = options;
   const { ctx, documents, open, committed } = await dayOfBrand(options);
   const outcome = { brand: ctx.brand, report: report.name, day };
   assertCanReturn(open.entry.superseded ?? [], committed, to, day);
   const runId = newId();
   const progressOf = (attempt: string) => documents.progress(report.name, ctx.brand, day, attempt);
   const month = monthOf(day);
-  const dirty = { by: runId, at: new Date(clock.wallMs()).toISOString() };
-  await ctx.reportState.update((state) => markMonthsDirty(state, [month], dirty, new Map()));
+  await ctx.reportState.update((state) => withoutHints(state, [month]));
   const claimant = { ...ctx, leases: true, runId };
   const claimed = await claimForVersion(claimant, open, progressOf);
   if (!claimed) return { status: 'busy', ...outcome };
@@ -170,32 +169,24 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   const { lake, report, reports, settings, day } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const listed = await listLedgers(lake.store, reports, { from: monthOf(day), to: monthOf(day) });
-  const brands = new Set(listed.flatMap((one) => (one.report === report ? [one.brand] : [])));
-  if (options.brand !== undefined) brands.add(options.brand);
-  const found = await Promise.all(
-    // A ledger that was lost is an error here (`documents/lost-documents.ts`).
-    [...brands].map(async (brand) => {
-      const policy = enabledPolicy(settings, brand, report);
-      const ctx = createBrandReport(options, documents, { brand, report, policy });
-      const open = await openDayAnew(ctx, day);
-      return open.committed ? [{ ctx, documents, open, committed: open.committed }] : [];
-    }),
-  );
-  const all = found.flat();
-  const own = all.filter(({ ctx }) => ctx.brand === (options.brand ?? ctx.brand));
-  const [only] = own;
-  if (only && own.length === 1) return only;
-  const having = all.map(({ ctx }) => ctx.brand).join(', ');
-  if (only)
+  const brands = listed.flatMap((one) => (one.report === report && one.months.length > 0 ? one.brand : []));
+  const { brand = brands[0] } = options;
+  if (options.brand === undefined && brands.length > 1)
     throw configError(
       'several_brands',
-      `${lake.store.url} has ${report.name} ${day} for several brands. Choose one with --brand: ${having}.`,
+      `${lake.store.url} has ${report.name} ${monthOf(day)} for several brands. Choose one with --brand: ${brands.join(', ')}.`,
     );
-  const whose = options.brand === undefined ? '' : ` of the brand "${options.brand}"`;
-  const hint = having === '' ? '' : ` It has the day of: ${having}.`;
+  if (brand !== undefined) {
+    const policy = enabledPolicy(settings, brand, report);
+    const ctx = createBrandReport(options, documents, { brand, report, policy });
+    // A ledger that was lost is an error here (`documents/lost-documents.ts`).
+    const open = await openDayAnew(ctx, day);
+    if (open.committed) return { ctx, documents, open, committed: open.committed };
+  }
+  const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   throw configError(
     'day_not_committed',
-    `${lake.store.url} has no version of ${report.name} ${day}${whose}.${hint} Compare the day, --brand and --lake with the output of "brand-reports status".`,
+    `${lake.store.url} has no version of ${report.name} ${day}${whose}. It has ${monthOf(day)} of: ${brands.join(', ') || 'no brand'}. Compare the day, --brand and --lake with the output of "brand-reports status".`,
   );
 }
 

@@ -5,28 +5,20 @@
  * shows what people were paid by. Readers keep what is published (I3).
  */
 import { type Json, isJsonObject } from '../json.ts';
-import { monthOf } from '../days.ts';
-import { asBrandReportsError, rethrowBugs } from '../errors.ts';
+import { asBrandReportsError } from '../errors.ts';
 import { parseCurrentSettings, parseSettingsVersion } from '../lake/documents/brand-settings.ts';
 import { parseJsonDocument, readOrDamage, undamaged } from '../lake/documents/cas-document.ts';
 import { parseClose } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { parseLedger } from '../lake/documents/ledger.ts';
-import { lostLedger, snapshotMonths, withoutErased } from '../lake/documents/lost-documents.ts';
-import { daysOfLedgers, readLedgers } from '../lake/documents/read.ts';
-import { NO_STATE, parseBrandState } from '../lake/documents/report-state.ts';
-import { parseProgress } from '../lake/documents/progress.ts';
-import { parseBrandLease } from '../lake/documents/brand-lease.ts';
+import { eraseDays, parseLedger } from '../lake/documents/ledger.ts';
+import { lostLedger, snapshotMonths } from '../lake/documents/lost-documents.ts';
+import { parseBrandState, withoutHints } from '../lake/documents/report-state.ts';
 import { parseStoredSchema } from '../lake/documents/schema.ts';
-import { parseWatchRecord } from '../lake/documents/watch-record.ts';
 import {
   SETTINGS_OF_BRANDS,
   CLOSES_PREFIX,
   COVERAGE_TABLE,
-  LEASES_PREFIX,
   LEDGERS_PREFIX,
-  WATCH_KEY,
-  brandOfLease,
   brandOfState,
   brandSettingsKey,
   damagedCopyKey,
@@ -35,10 +27,8 @@ import {
   parseBrandSettingsKey,
   parseCloseKey,
   parseLedgerKey,
-  parseProgressKey,
   partitionPrefix,
   reportLedgersPrefix,
-  reportRawPrefix,
   schemaKey,
 } from '../lake/paths.ts';
 import { readParquetRows } from '../lake/table/coded-columns.ts';
@@ -80,7 +70,7 @@ interface LakeDocument extends DocumentScope {
   /** What is done if the store has no earlier version; missing: the document begins anew. */
   otherwise?: string;
   isUnique?: true;
-  /** Whether runs do without it, so that a reader of tables may lack the right to read it. */
+  /** Runs fill it again, and an earlier version could show that no day is due. */
   isHint?: true;
   /** The damage if the document is missing; missing: then it was never written. */
   lost?: string;
@@ -89,12 +79,9 @@ interface LakeDocument extends DocumentScope {
 export async function restoreDocuments(options: RestoreOptions): Promise<DamagedDocument[]> {
   const documents: DamagedDocument[] = [];
   for await (const document of documentsOf(options)) {
-    const { lost, key, isHint } = document;
+    const { lost, key } = document;
     if (!options.isWanted(document)) continue;
-    const stored = await options.lake.store.get(key).catch((thrown: unknown) => {
-      if (isHint && rethrowBugs(thrown).kind === 'config') return undefined;
-      throw thrown;
-    });
+    const stored = await options.lake.store.get(key);
     const read = stored && (await readOrDamage(parsed(document, stored.body)));
     const damage = read && 'damage' in read ? String(read.damage.context.problem) : undefined;
     const problem = stored ? damage : lost;
@@ -103,12 +90,12 @@ export async function restoreDocuments(options: RestoreOptions): Promise<Damaged
   return documents;
 }
 
-/** Report states precede ledgers, because restoring a ledger reads its report state. */
+/** Documents that the next run begins anew and that nobody else reads are not examined: progress, leases, the watch record. */
 async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocument> {
   const { store } = options.lake;
   for await (const { key } of store.list(LEDGERS_PREFIX)) {
     const brand = brandOfState(key);
-    if (brand !== undefined) yield stateDocument(options, key, brand);
+    if (brand !== undefined) yield { key, brand, parse: parseBrandState(key), isHint: true };
   }
   for (const report of Object.values(options.reports)) {
     const { name, table } = report;
@@ -123,16 +110,6 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
       for (const month of months)
         if (!keys.includes(ledgerKey(name, brand, month)))
           yield { ...ledgerDocument(options, { report, brand, month }), lost: lostLedger(month) };
-    for await (const { key } of store.list(reportRawPrefix(name))) {
-      const of = parseProgressKey(key);
-      if (!of) continue;
-      const [{ brand }, month] = [of, monthOf(of.day)];
-      yield { key, report, brand, month, parse: parseProgress(key), isHint: true };
-    }
-  }
-  for await (const { key } of store.list(LEASES_PREFIX)) {
-    const brand = brandOfLease(key);
-    if (brand !== undefined) yield { key, brand, parse: parseBrandLease(key), isHint: true };
   }
   for await (const { key } of store.list(SETTINGS_OF_BRANDS)) {
     const of = parseBrandSettingsKey(key);
@@ -144,7 +121,6 @@ async function* documentsOf(options: RestoreOptions): AsyncGenerator<LakeDocumen
     const otherwise = 'nothing: the lake has no earlier version of it. Remove it to close the month again';
     if (of) yield { key, ...of, parse, otherwise, isUnique: true };
   }
-  yield { key: WATCH_KEY, parse: parseWatchRecord(WATCH_KEY), isHint: true };
 }
 
 function settingsDocument(
@@ -179,45 +155,20 @@ function ledgerDocument(
   const remake = async (earlier: Json | undefined) => {
     const ledger = earlier === undefined ? await ledgerFromSnapshots(options, of) : parse(earlier);
     const documents = createLakeDocuments({ store: options.lake.store, ...options });
-    const state = documents.reportState(report.name, brand);
-    // The state may record that no day of the month is due. Without this hint the next run reads the month.
-    const { erased } = await state.update((current) => {
-      const { [month]: forgotten, ...months } = current.months;
-      return forgotten ? { ...current, months } : current;
-    });
-    const also = earlier === undefined ? await erasedByCoverage(options, of) : [];
+    // The state may record that no day of the month is due.
+    await documents.reportState(report.name, brand).update((state) => withoutHints(state, [month]));
     const at = new Date(options.clock.wallMs()).toISOString();
-    return withoutErased(ledger, [...(erased ?? []), ...also], at);
+    return eraseDays(ledger, await erasedByCoverage(options, of), at, ledger);
   };
   const otherwise = 'make it from the newest snapshot of each day; the next runs read these days again';
   return { key, ...of, parse, remake, otherwise };
 }
 
-function stateDocument({ lake, reports }: RestoreOptions, key: string, brand: string): LakeDocument {
-  const parse = parseBrandState(key);
-  const remake = async (earlier: Json | undefined) => {
-    const state = parse(earlier);
-    const ledgers = (await readLedgers(lake.store, reports)).filter((of) => of.brand === brand);
-    const next = ledgers.map((of) => {
-      const { erased: before = [], ...others } = state.reports[of.report.name] ?? NO_STATE;
-      // A ledger that is damaged later is made without its erased days.
-      const erased = [
-        ...before,
-        ...daysOfLedgers([of]).flatMap(({ day, entry }) => (entry.erasedAt ? [{ from: day, to: day }] : [])),
-      ];
-      // The due times are older than the ledgers. Without them the next run reads all months.
-      return [of.report.name, { ...others, ...(erased.length > 0 && { erased }), months: {} }] as const;
-    });
-    return { ...state, reports: { ...state.reports, ...Object.fromEntries(next) } };
-  };
-  return { key, brand, parse, remake };
-}
-
-/** The erased days by the newest coverage: the report state may have been lost together with the ledger. */
+/** The erased days by the newest coverage that can be read. */
 async function erasedByCoverage(
   { lake: { store } }: RestoreOptions,
   { report, brand, month }: { report: ReportDefinition; brand: string; month: string },
-): Promise<{ from: string; to: string }[]> {
+): Promise<string[]> {
   const prefix = partitionPrefix(COVERAGE_TABLE, brandPartitions(brand));
   const newestFirst = (await Array.fromAsync(store.list(prefix))).sort(
     (a, b) => b.modifiedAt.getTime() - a.modifiedAt.getTime(),
@@ -228,8 +179,7 @@ async function erasedByCoverage(
         readParquetRows(fileIn(store, object), ['report', 'month', 'dt', 'state']),
       );
       const own = rows.filter((row) => row.report === report.name && row.month === month);
-      const days = own.filter(({ state }) => state === 'erased').map(({ dt }) => String(dt));
-      return days.map((day) => ({ from: day, to: day }));
+      return own.filter(({ state }) => state === 'erased').map(({ dt }) => String(dt));
     } catch (thrown) {
       damageOf(thrown);
     }
@@ -250,7 +200,7 @@ async function treat(
   const { key, otherwise = 'begin it anew: runs fill it again' } = document;
   const { store } = options.lake;
   try {
-    const earlier = await earlierVersion(options, document);
+    const earlier = document.isHint ? undefined : await earlierVersion(options, document);
     const remedy = earlier
       ? `put back its version of ${earlier.writtenAt}; later changes of it are lost`
       : otherwise;

@@ -89,7 +89,7 @@ export async function forgetOldVersions(ctx: RunContext, months: readonly string
   const keptMs = (ctx.brandSettings.snapshotRetentionDays + (ctx.iceberg ? 1 : 0)) * DAY_MS;
   const most = ctx.iceberg && Number.POSITIVE_INFINITY;
   for (const month of months)
-    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, ctx.clock, keptMs, most));
+    await ctx.ledger(month).update((ledger) => forgetVersions(ledger, ctx.clock.earlierMs(), keptMs, most));
 }
 
 async function publishedSnapshots(

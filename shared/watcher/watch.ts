@@ -9,7 +9,7 @@ import { mapConcurrent } from '../concurrency.ts';
 import { type MonthSpan, lastMonths, isInSpan, monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { settingsInUse, settingsName, usedSettings } from '../lake/documents/brand-settings.ts';
-import { type Close, readListedCloses } from '../lake/documents/close.ts';
+import { type Close, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
@@ -87,7 +87,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
       brandsWithState: [brand],
     });
     // Damaged closes are ignored here: the vacuum and `close` without a month report them.
-    const closes = await readListedCloses(store, closeKeys, () => {}, span);
+    const closes = await readCloses(store, closeKeys, () => {}, span);
     const own = { ...options, settings: settingsOfBrand(settings, brand) };
     const { rows, failure } = await writeBrandPage(own, lake, { nowMs, closes, span });
     return { candidates: candidatesIn(own, lake, closes, isJudged, nowMs), rows, failure };

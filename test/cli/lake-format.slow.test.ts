@@ -78,6 +78,6 @@ describe('a lake', () => {
 
   it.each(['sync', 'verify', 'restore'])(
     'with ledgers and no number is refused, and left as it is, by %s',
-    (name) => withDocument(undefined, () => refused(name, 'has ledgers, but no document ledger/format.json')),
+    (name) => withDocument(undefined, () => refused(name, 'has ledger/, but no document ledger/format.json')),
   );
 });

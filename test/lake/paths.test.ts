@@ -7,8 +7,6 @@ import {
   damagedCopyKey,
   dayPartition,
   brandStateKey,
-  parseProgressKey,
-  brandOfLease,
   ledgerKey,
   parseDayKey,
   brandOfState,
@@ -48,13 +46,6 @@ describe('keys of a lake', () => {
     const state = brandStateKey('acme');
     expect([brandOfState(state), brandOfState(`old/${state}`)]).toEqual(['acme', undefined]);
     expect(brandOfState(ledgerKey('order_list', 'acme', '2026-01'))).toBeUndefined();
-    const progress = progressKey('order_list', 'acme', '2026-01-31', 'a1');
-    expect([parseProgressKey(progress)?.brand, parseProgressKey(`${progress}.old`)]).toEqual([
-      'acme',
-      undefined,
-    ]);
-    const lease = leaseKey('acme');
-    expect([brandOfLease(lease), brandOfLease(`old/${lease}`)]).toEqual(['acme', undefined]);
   });
 
   it('of copies of damaged documents contain the original key and the time', () => {

@@ -328,26 +328,6 @@ it('I4: an erasure that dies at any operation loses no other day, and the same c
   }
 });
 
-it.each([
-  ['a ledger', ['ledger']],
-  ['a report state', ['state']],
-  ['first a report state and then a ledger', ['state', 'ledger']],
-])('days stay erased if %s is damaged and restored', async (_what, damaged) => {
-  const { lake } = await filledLake(ORDERS);
-  await erase(optionsOf(lake, { from, to }));
-  removeOthers(lake);
-  for (const each of damaged) {
-    const key = each === 'state' ? brandStateKey(BRAND) : ledgerKey('order_list', BRAND, '2026-02');
-    const stored = await lake.store.get(key);
-    await lake.store.put(key, Buffer.from('{'), { ifMatch: stored?.etag ?? '' });
-    expect((await restoreAll(lake, lakeOf(lake))).map(({ outcome }) => outcome)).toEqual(['restored']);
-  }
-  lake.service.requests.splice(0);
-  expect((await sync(lake, { scope: { reports: ['order_list'] } })).status).toBe('complete');
-  expect(requestedDays(lake).filter((day) => from <= day && day <= to)).toEqual([]);
-  expect((await ledgerEntry(lake, 'order_list', from)).erasedAt).toBeDefined();
-});
-
 it('an erasure refuses a day that a run reads, and a run that has read an erased day cannot commit it', async () => {
   const lake = sample.emptyLake();
   const gate = Promise.withResolvers<void>();

@@ -298,7 +298,7 @@ describe('a rollback that is refused', () => {
       'of another brand',
       (_lake, a) => ({ to: a, change: { brand: 'globex' } }),
       'day_not_committed',
-      /of the brand "globex".*It has the day of: acme/,
+      /of the brand "globex".*It has 2026-03 of: acme/,
     ],
   ])('changes nothing: %s', async (_name, prepare, code, message) => {
     const { lake, a, b } = await restatedLake();

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
-import type { Json } from '../../json.ts';
-import { parseDocument, storedCount, storedId, storedObject } from './cas-document.ts';
+import { documentParser, storedCount, storedId, storedObject } from './cas-document.ts';
 
 const holder = storedObject(() => ({
   /** Missing: the run is unknown. */
@@ -27,10 +26,7 @@ export const UNKNOWN_HOLDER: BrandLease = {
   recentWrites: [],
 };
 
-export function parseBrandLease(key: string) {
-  return (stored: Json | undefined): BrandLease =>
-    stored === undefined ? { version: 1, recentWrites: [] } : parseDocument(lease, key, stored);
-}
+export const parseBrandLease = documentParser(lease, { version: 1, recentWrites: [] });
 
 /** @returns a new object, so that the document is written even if the holder is the same */
 export function heldBy({ version, recentWrites }: BrandLease, run: string, name: string): BrandLease {

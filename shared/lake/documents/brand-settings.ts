@@ -277,17 +277,12 @@ export interface BrandRoles {
   kinds?: string[] | undefined;
 }
 
-export function rolesOfSettings(own: Pick<ReportSettings, 'fields' | 'states' | 'kinds'>): BrandRoles {
-  const { fields, states, kinds } = own;
-  return { fields, words: states?.words ?? {}, ...(kinds && { kinds }) };
-}
-
 export function rolesOf(
   settings: LakeBrandSettings | undefined,
   { name }: Pick<ReportDefinition, 'name'>,
 ): BrandRoles {
-  const own = settings?.reports[name];
-  return own ? rolesOfSettings(own) : { fields: {}, words: {} };
+  const { fields = {}, states, kinds } = settings?.reports[name] ?? {};
+  return { fields, words: states?.words ?? {}, ...(kinds && { kinds }) };
 }
 
 /** The roles and the words that other settings change: `commission comm → commissionValue`. */

@@ -37,17 +37,11 @@ export interface CasDocumentOptions<T extends HasRecentWrites> {
   first?: T;
   /** What an object that cannot be parsed counts as; `true`: as missing. Otherwise, `damaged_document` is thrown. */
   recovers?: boolean | T;
-  /** Decides what a missing object means; without it, the document is as `parse` makes it from nothing. */
-  whenMissing?: () => Promise<Missing<T>>;
+  /** What proves that a missing object was lost: a new document would contradict the objects that the lost one named. */
+  whenMissing?: () => Promise<string | undefined>;
   newId(): string;
   pause(round: number): Promise<void>;
 }
-
-/**
- * `lost`: what proves that the object existed. That is damage, not a beginning: a new document would contradict the objects
- * that the lost one named. `begun`: the document as it begins.
- */
-export type Missing<T> = { lost: string } | { begun: T };
 
 interface Change<T> {
   apply(current: T): T;
@@ -67,8 +61,6 @@ export class CasDocument<T extends HasRecentWrites> {
   #first: T | undefined;
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
   #waiting: Change<T>[] = [];
-  /** The next read, until it begins: all who wait for it share it. */
-  #nextRead: Promise<Known<T>> | undefined;
   /** The end of the last read or write. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -80,11 +72,12 @@ export class CasDocument<T extends HasRecentWrites> {
 
   /** The document as this process last saw it; reads it if this process has never seen it. */
   async cached(): Promise<T> {
-    return this.#withLater((this.#known ?? (await this.#read())).value);
+    const { value } = this.#known ?? (await this.#inTurn(async () => this.#known ?? (await this.#load())));
+    return this.#withLater(value);
   }
 
   async refresh(): Promise<T> {
-    return (await this.#read()).value;
+    return (await this.#inTurn(() => this.#load())).value;
   }
 
   /**
@@ -121,14 +114,6 @@ export class CasDocument<T extends HasRecentWrites> {
     const done = this.#turn.then(act);
     this.#turn = done.catch(() => undefined);
     return done;
-  }
-
-  #read(): Promise<Known<T>> {
-    this.#nextRead ??= this.#inTurn(() => {
-      this.#nextRead = undefined;
-      return this.#load();
-    });
-    return this.#nextRead;
   }
 
   async #writeWaiting(): Promise<void> {
@@ -188,14 +173,13 @@ export class CasDocument<T extends HasRecentWrites> {
     let stored = await store.get(key);
     // Parsing a month takes longer than reading it.
     if (this.#known && this.#known.etag === stored?.etag) return this.#known;
-    const missing = stored || this.#first ? undefined : await whenMissing?.();
-    if (missing && 'lost' in missing) {
+    const lost = stored || this.#first ? undefined : await whenMissing?.();
+    if (lost !== undefined) {
       // Another run may have written the document, and then the objects that it names, since the first read.
       stored = await store.get(key);
-      if (!stored) throw damagedDocument(key, missing.lost);
+      if (!stored) throw damagedDocument(key, lost);
     }
-    const begun = missing && 'begun' in missing ? missing.begun : this.#first;
-    const value = (stored ? undefined : begun) ?? this.#parse(stored?.body);
+    const value = (stored ? undefined : this.#first) ?? this.#parse(stored?.body);
     return this.#know({ value, etag: stored?.etag });
   }
 
@@ -287,6 +271,13 @@ export function parseDocument<T>(schema: z.ZodMiniType<T>, key: string, stored: 
   const { path, input, message } = parsed.error.issues[0] ?? { path: [], input: stored, message: '' };
   const found = typeof input === 'object' ? '' : ` is ${String(JSON.stringify(input)).slice(0, 80)}`;
   throw damagedDocument(key, `${path.join('.') || 'the document'}${found}: ${message}`);
+}
+
+/** @param begun the document before it was first written */
+export function documentParser<T>(schema: z.ZodMiniType<T>, begun: T) {
+  return (key: string) =>
+    (stored: Json | undefined): T =>
+      stored === undefined ? begun : parseDocument(schema, key, stored);
 }
 
 /** Nothing is changed until an operator has examined the document. */

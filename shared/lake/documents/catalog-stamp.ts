@@ -3,8 +3,7 @@
  * date, brand by brand. Without it, every run would compare every partition with its ledger.
  */
 import * as z from 'zod/mini';
-import type { Json } from '../../json.ts';
-import { parseDocument, storedObject } from './cas-document.ts';
+import { documentParser, storedObject } from './cas-document.ts';
 
 const stamp = storedObject(() => ({
   version: z.literal(1),
@@ -18,7 +17,4 @@ const stamp = storedObject(() => ({
 
 export type CatalogStamp = z.infer<typeof stamp>;
 
-export function parseCatalogStamp(key: string) {
-  return (stored: Json | undefined): CatalogStamp =>
-    stored === undefined ? { version: 1, brands: {}, recentWrites: [] } : parseDocument(stamp, key, stored);
-}
+export const parseCatalogStamp = documentParser(stamp, { version: 1, brands: {}, recentWrites: [] });

@@ -57,7 +57,7 @@ const close = storedObject(() => ({
   by: z.string().check(z.minLength(1), z.maxLength(100), z.regex(/^\P{C}+$/u)),
   /** The hash of the settings by which the totals were shown (`schema/settings/<brand>/<hash>.json`); missing: none. */
   settings: z.optional(z.string().check(z.regex(/^[0-9a-f]{64}$/))),
-  /** The start of the oldest reading of its own month; missing if the month was not whole. */
+  /** The start of the oldest reading of its own month: if no day is missing, the month is complete as of then. */
   completeAsOf: z.optional(storedTime),
   /** By month: the table whose commission counts, if it differs from the closes before. */
   sources: z.record(month(), z.enum(MONEY_TABLES)),
@@ -132,34 +132,30 @@ export function lackingDays({ month: of, exceptions, erased }: Close): Close['ex
   ];
 }
 
-/** In order of brand and month. @param onDamage receives the error of a damaged close; without it, the error is thrown */
+/**
+ * In order of brand and month.
+ * @param of the brand, or the keys of the closes; missing: all closes
+ * @param onDamage receives the error of a damaged close; without it, the error is thrown
+ */
 export async function readCloses(
   store: ObjectStore,
-  brand?: string,
-  onDamage: (error: BrandReportsError, of: { brand: string; month: string }) => void = (error) => {
+  of?: string | readonly string[],
+  onDamage: (error: BrandReportsError, damaged: { brand: string; month: string }) => void = (error) => {
     throw error;
   },
   span: MonthSpan = {},
 ): Promise<Close[]> {
-  const listed = store.list(brand === undefined ? CLOSES_PREFIX : brandClosesPrefix(brand));
-  return readListedCloses(store, await Array.fromAsync(listed, ({ key }) => key), onDamage, span);
-}
-
-export async function readListedCloses(
-  store: ObjectStore,
-  keys: readonly string[],
-  onDamage: NonNullable<Parameters<typeof readCloses>[2]>,
-  span: MonthSpan,
-): Promise<Close[]> {
+  const prefix = typeof of === 'string' ? brandClosesPrefix(of) : CLOSES_PREFIX;
+  const keys = Array.isArray(of) ? of : await Array.fromAsync(store.list(prefix), ({ key }) => key);
   const closes: Close[] = [];
   for (const key of keys) {
-    const of = parseCloseKey(key);
-    const stored = of && isInSpan(of.month, span) && (await store.get(key));
+    const named = parseCloseKey(key);
+    const stored = named && isInSpan(named.month, span) && (await store.get(key));
     // Another process may have removed the close since it was listed.
     if (!stored) continue;
     const read = await readOrDamage((async () => parseClose(key, parseJsonDocument(key, stored.body)))());
     if ('value' in read) closes.push(read.value);
-    else onDamage(read.damage, of);
+    else onDamage(read.damage, named);
   }
   return closes;
 }

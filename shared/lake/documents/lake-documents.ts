@@ -18,7 +18,6 @@ import {
   type CasDocumentOptions,
   DOCUMENT_RETRY,
   type HasRecentWrites,
-  type Missing,
 } from './cas-document.ts';
 import type { Row } from '../table/columns.ts';
 import { type BrandLease, UNKNOWN_HOLDER, parseBrandLease } from './brand-lease.ts';
@@ -28,7 +27,7 @@ import { type Ledger, parseLedger } from './ledger.ts';
 import { type BrandState, type ReportStateDocument, parseBrandState, reportStateIn } from './report-state.ts';
 import { type Progress, parseProgress } from './progress.ts';
 import { parseStoredSchema } from './schema.ts';
-import { lostLedger, snapshotMonths, withoutErased } from './lost-documents.ts';
+import { lostLedger, snapshotMonths } from './lost-documents.ts';
 import { type RealClocks, oneClock } from './stored-time.ts';
 import { parseWatchRecord } from './watch-record.ts';
 
@@ -76,25 +75,20 @@ export function createLakeDocuments({
     listed.set(`${table} ${brand}`, reading);
     return (await reading).get(brand);
   };
-  const reportState = (report: string, brand: string): ReportStateDocument => {
-    const key = brandStateKey(brand);
-    // Without hints the next run reads all months; everything else is in the ledgers. A run reads the state before it
-    // has the service's time, so it judges no time in it.
-    const state = brandStates.get(key) ?? create(key, parseBrandState(key), { recovers: true });
-    brandStates.set(key, state);
-    return reportStateIn(state, report);
-  };
   return {
-    reportState,
+    reportState(report: string, brand: string): ReportStateDocument {
+      const key = brandStateKey(brand);
+      // Without hints the next run reads all months; everything else is in the ledgers. A run reads the state before it
+      // has the service's time, so it judges no time in it.
+      const state = brandStates.get(key) ?? create(key, parseBrandState(key), { recovers: true });
+      brandStates.set(key, state);
+      return reportStateIn(state, report);
+    },
     ledger({ name, table }: Pick<ReportDefinition, 'name' | 'table'>, brand: string, month: string) {
       const key = ledgerKey(name, brand, month);
       const parse = parseLedger(key, { report: name, brand, month }, clocks);
-      const whenMissing = async (): Promise<Missing<Ledger>> => {
-        if ((await monthsOf(table, brand))?.has(month)) return { lost: lostLedger(month) };
-        const at = new Date(clock.wallMs()).toISOString();
-        const { erased } = await reportState(name, brand).cached();
-        return { begun: withoutErased(parse(undefined), erased, at) };
-      };
+      const whenMissing = async () =>
+        (await monthsOf(table, brand))?.has(month) ? lostLedger(month) : undefined;
       const ledger = ledgers.get(key) ?? create(key, parse, { whenMissing });
       ledgers.set(key, ledger);
       return ledger;

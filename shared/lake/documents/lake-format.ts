@@ -18,12 +18,7 @@ import { parseJsonDocument } from './cas-document.ts';
 export const LAKE_FORMAT = 2;
 
 /** What every program of this project writes. A lake with any of it has a number, which is the first object of a lake. */
-const CONTENTS = [
-  [LEDGERS_PREFIX, 'ledgers'],
-  [SNAPSHOTS_PREFIX, 'snapshots'],
-  [RAW_PREFIX, 'raw records'],
-  [CLOSES_PREFIX, 'closes'],
-] as const;
+const CONTENTS = [LEDGERS_PREFIX, SNAPSHOTS_PREFIX, RAW_PREFIX, CLOSES_PREFIX];
 
 /** Guards a store. @returns a store whose operations throw `config` `other_format` if the lake has another format */
 export function inOurFormat(store: ObjectStore): ObjectStore {
@@ -80,11 +75,11 @@ function unlessFailed<T>(act: () => Promise<T>): () => Promise<T> {
 /** @throws BrandReportsError `config` if the lake has another format, or has contents but no number */
 async function formatOf(store: ObjectStore): Promise<'ours' | 'empty'> {
   if (await hasOurNumber(store)) return 'ours';
-  for (const [prefix, contents] of CONTENTS)
+  for (const prefix of CONTENTS)
     for await (const _object of store.list(prefix)) {
       // Another run may have numbered the lake in the meantime, and then written its first object.
       if (await hasOurNumber(store)) return 'ours';
-      throw otherFormat(store, `has ${contents}, but no document ${FORMAT_KEY} with its format`, true);
+      throw otherFormat(store, `has ${prefix}, but no document ${FORMAT_KEY} with its format`, true);
     }
   return 'empty';
 }

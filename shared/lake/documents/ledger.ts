@@ -510,27 +510,12 @@ export function hasRows(ledgers: Iterable<Ledger>): boolean {
 }
 
 /** The vacuum may delete forgotten versions. @param most how many versions of a day are kept longer than a day */
-export function forgetVersions(
-  ledger: Ledger,
-  clocks: RealClocks,
-  keptMs: number,
-  most = MAX_SUPERSEDED,
-): Ledger {
+export function forgetVersions(ledger: Ledger, nowMs: number, keptMs: number, most = MAX_SUPERSEDED): Ledger {
   const days = Object.entries(ledger.days).map(
-    ([day, entry]) =>
-      [day, withoutOldVersions(endedByNow(entry, clocks), clocks.earlierMs(), keptMs, most)] as const,
+    ([day, entry]) => [day, withoutOldVersions(entry, nowMs, keptMs, most)] as const,
   );
   if (days.every(([day, entry]) => entry === ledger.days[day])) return ledger;
   return { ...ledger, days: Object.fromEntries(days) };
-}
-
-/** A version that seems to end later than now would be kept until then, and longer. */
-function endedByNow(entry: DayEntry, clocks: RealClocks): DayEntry {
-  const { superseded = [] } = entry;
-  const isWrong = ({ at }: Superseded) => at !== null && isAhead(at, clocks);
-  if (!superseded.some(isWrong)) return entry;
-  const ended = superseded.map((version) => (isWrong(version) ? { ...version, at: nowOf(clocks) } : version));
-  return { ...entry, superseded: ended };
 }
 
 function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most: number): DayEntry {

@@ -3,11 +3,9 @@
  * snapshots without a ledger prove damage. If such a month counted as unread, the vacuum would delete its snapshots, also of
  * days that the service no longer has.
  */
-import { daysOfMonth, monthOf } from '../../days.ts';
+import { monthOf } from '../../days.ts';
 import type { ObjectStore } from '../../ports.ts';
 import { brandPartitions, parseSnapshotKey, partitionPrefix, tablePrefix } from '../paths.ts';
-import { type Ledger, eraseDays } from './ledger.ts';
-import type { ReportState } from './report-state.ts';
 
 export async function snapshotMonths(
   store: ObjectStore,
@@ -25,10 +23,4 @@ export async function snapshotMonths(
 
 export function lostLedger(month: string): string {
   return `it is missing, but the lake has snapshots of ${month}`;
-}
-
-/** The ledger without the erased days of the report state: no run reads them again, even if their ledger was lost. */
-export function withoutErased(ledger: Ledger, ranges: ReportState['erased'] = [], at: string): Ledger {
-  const isErased = (day: string) => ranges.some(({ from, to }) => from <= day && day <= to);
-  return eraseDays(ledger, daysOfMonth(ledger.month).filter(isErased), at, ledger);
 }

@@ -14,9 +14,8 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { HOUR_MS } from '../../days.ts';
 import { ERROR_KINDS } from '../../errors.ts';
-import type { Json } from '../../json.ts';
 import { STATUSES } from '../../outcome.ts';
-import { type CasDocument, parseDocument, storedCount, storedTime, storedObject } from './cas-document.ts';
+import { type CasDocument, documentParser, storedCount, storedTime, storedObject } from './cas-document.ts';
 import { type Ledger, isWhole } from './ledger.ts';
 import { NO_CLOCKS, isAhead, isWithin } from './stored-time.ts';
 
@@ -86,8 +85,6 @@ const state = storedObject(() => ({
   /** When a run last examined all months, whatever their hints were. */
   examinedAt: z.optional(storedTime),
   lastRun: z.optional(lastRun),
-  /** The erased days, as their ledgers have them: a damaged ledger is rebuilt without them. */
-  erased: z.optional(z.array(storedObject(() => ({ from: z.string(), to: z.string() })))),
 }));
 
 const brandState = storedObject(() => ({
@@ -102,12 +99,7 @@ export type BrandState = z.infer<typeof brandState>;
 
 export const NO_STATE: ReportState = { policy: '', months: {}, continuations: {}, hasReturnedRecords: false };
 
-export function parseBrandState(key: string) {
-  return (stored: Json | undefined): BrandState =>
-    stored === undefined
-      ? { version: 1, reports: {}, recentWrites: [] }
-      : parseDocument(brandState, key, stored);
-}
+export const parseBrandState = documentParser(brandState, { version: 1, reports: {}, recentWrites: [] });
 
 /** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
 export function stateOfReport({ reports }: BrandState, report: string, clocks = NO_CLOCKS): ReportState {
@@ -133,14 +125,11 @@ export function reportStateIn(document: CasDocument<BrandState>, report: string)
   };
 }
 
-/** The state after days were erased, or that was undone, without the hints of the changed months. */
-export function withErased(
-  state: ReportState,
-  ranges: ReportState['erased'],
-  changed: readonly string[],
-): ReportState {
+/** The state without the hints of months whose ledgers were changed by hand: the next run reads them. */
+export function withoutHints(state: ReportState, changed: readonly string[]): ReportState {
+  if (!changed.some((month) => state.months[month])) return state;
   const months = Object.entries(state.months).filter(([month]) => !changed.includes(month));
-  return { ...state, months: Object.fromEntries(months), erased: ranges };
+  return { ...state, months: Object.fromEntries(months) };
 }
 
 export type LastRun = z.infer<typeof lastRun>;

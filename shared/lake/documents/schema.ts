@@ -5,13 +5,7 @@ import type { Json } from '../../json.ts';
 import type { ReportDefinition } from '../../reports/definition.ts';
 import { schemaKey } from '../paths.ts';
 import { type TableSchema, baseSchema } from '../table/columns.ts';
-import {
-  type HasRecentWrites,
-  damagedDocument,
-  parseDocument,
-  storedObject,
-  storedTime,
-} from './cas-document.ts';
+import { damagedDocument, parseDocument, storedObject, storedTime } from './cas-document.ts';
 
 const column = storedObject(() => ({
   name: z.string().check(z.regex(/^[a-z0-9_]{1,300}$/)),
@@ -54,12 +48,7 @@ const schema = storedObject(() => ({
 }));
 
 /** `schema/<table>.json`: all columns that the table ever had, for all brands. Columns are only appended (I7). */
-export interface StoredSchema extends TableSchema, HasRecentWrites {
-  version: 1;
-  table: string;
-  firstSeen?: Readonly<Record<string, z.infer<typeof firstSeen>>> | undefined;
-  keys?: readonly string[] | undefined;
-}
+export type StoredSchema = TableSchema & Omit<z.infer<typeof schema>, 'columns'>;
 
 /** A number that grows whenever views over the table have to be made anew. */
 export function sizeOfSchema({ columns, keys = [] }: Pick<StoredSchema, 'columns' | 'keys'>): number {

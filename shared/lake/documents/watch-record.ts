@@ -3,9 +3,8 @@
  * run would report every problem again, and could not report that a problem is solved. `watcher/news.ts` changes it.
  */
 import * as z from 'zod/mini';
-import type { Json } from '../../json.ts';
 import { settingsNameSchema } from './brand-settings.ts';
-import { parseDocument, storedObject, storedTime } from './cas-document.ts';
+import { documentParser, storedObject, storedTime } from './cas-document.ts';
 
 const lasting = () => ({
   /** When a watcher run first no longer saw it; missing while it lasts. */
@@ -53,9 +52,4 @@ const record = storedObject(() => ({
 
 export type WatchRecord = z.infer<typeof record>;
 
-export function parseWatchRecord(key: string) {
-  return (stored: Json | undefined): WatchRecord =>
-    stored === undefined
-      ? { version: 1, seen: {}, told: {}, recentWrites: [] }
-      : parseDocument(record, key, stored);
-}
+export const parseWatchRecord = documentParser(record, { version: 1, seen: {}, told: {}, recentWrites: [] });

