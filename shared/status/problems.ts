@@ -8,13 +8,13 @@ import type { DayFacts } from '../day-facts.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, monthOf } from '../days.ts';
 import type { ErrorKind } from '../errors.ts';
 import { type Close, closedDays, dayId } from '../lake/documents/close.ts';
+import type { DamagedDocument } from '../lake/documents/read.ts';
 import type { SettingsName } from '../lake/documents/brand-settings.ts';
 import { type LastRun, LAST_RUN_RENEWED_MS } from '../lake/documents/report-state.ts';
 import { PROBLEM_STATES, type ProblemState, gracePeriodMs, isComplete } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { isToCome } from './cell-kinds.ts';
 import type { Remedy } from './remedies.ts';
-import type { TableStatus } from './table-statuses.ts';
 
 export interface Problem {
   /** The same in each watcher run, as long as it lasts. */
@@ -43,6 +43,17 @@ export interface Problem {
   settings?: SettingsName | undefined;
 }
 
+export interface JudgedTable {
+  brand: string;
+  report: string;
+  table: string;
+  days: DayFacts[];
+  /** How the last run ended; missing if no run has ended. */
+  lastRun?: LastRun;
+  /** Ledgers and the report state, if they cannot be used; the days of such a month are `failed`. */
+  damaged?: readonly DamagedDocument[];
+}
+
 /** A problem before the name of its report is added. `kind` distinguishes it from other problems of the report. */
 type Nameless = Omit<Problem, 'id' | 'brand' | 'report' | 'table' | 'days'> & {
   kind: string;
@@ -60,10 +71,8 @@ const THROTTLED_SHARE = 0.1;
 /** In a run with fewer requests, a share proves nothing. */
 const THROTTLED_REQUESTS = 20;
 
-type Judged = Omit<TableStatus, 'problems'>;
-
 /** The problems of a table, the most urgent first. @param policy missing if no run reads the report */
-export function problemsOf(table: Judged, policy: Policy | undefined, nowMs: number): Problem[] {
+export function problemsOf(table: JudgedTable, policy: Policy | undefined, nowMs: number): Problem[] {
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
   const byState = Map.groupBy(
     table.days.filter((day) => !isToCome(day, today)),
@@ -106,7 +115,7 @@ export function problemsOf(table: Judged, policy: Policy | undefined, nowMs: num
 }
 
 /** What only a watcher run can report: that runs are throttled, or that none comes any more. */
-export function scheduleProblems(table: Judged, { maxGapMs }: Policy): Problem[] {
+export function scheduleProblems(table: JudgedTable, { maxGapMs }: Policy): Problem[] {
   const { lastRun } = table;
   const { requests = 0, throttles = 0, at } = lastRun ?? {};
   const isThrottled = requests >= THROTTLED_REQUESTS && throttles >= THROTTLED_SHARE * requests;
@@ -135,7 +144,7 @@ export function scheduleProblems(table: Judged, { maxGapMs }: Policy): Problem[]
   return named(table, [...(isThrottled ? [throttled] : []), silence]);
 }
 
-function named({ brand, report, table }: Judged, problems: readonly Nameless[]): Problem[] {
+function named({ brand, report, table }: JudgedTable, problems: readonly Nameless[]): Problem[] {
   return problems.map(({ kind, days = [], ...problem }) => ({
     ...{ id: `${brand} ${report} ${kind}`, brand, report, table },
     ...problem,
@@ -197,7 +206,7 @@ function remedyOfFailure(kind: ErrorKind | undefined): Remedy {
 }
 
 /** The documents that have no day in the table: the days of a damaged ledger have failed. */
-function damagedDocuments({ damaged = [], days }: Judged): Nameless[] {
+function damagedDocuments({ damaged = [], days }: JudgedTable): Nameless[] {
   const months = new Set<string | undefined>(days.map(({ dt }) => monthOf(dt)));
   return damaged.flatMap(({ key, month, message }) =>
     months.has(month)
@@ -220,7 +229,7 @@ function damagedDocuments({ damaged = [], days }: Judged): Nameless[] {
  * yesterday, which every run reads first. The days before them are the history, which takes time.
  */
 function missingDays(
-  { days }: Judged,
+  { days }: JudgedTable,
   missing: readonly DayFacts[],
   yesterday: string,
   graceMs: number,
@@ -263,7 +272,7 @@ const OF_CHANGES = [
 ];
 
 /** The findings of the days, the oldest day first. */
-export function findingsIn(table: Judged): Problem[] {
+export function findingsIn(table: JudgedTable): Problem[] {
   return table.days.flatMap(({ dt, findings = [] }) =>
     findings.map(({ check, title, detail, advice, since, isCertain, sql }) => {
       const fromMs = Date.parse(OF_CHANGES.includes(check) ? since : `${dt}T00:00:00Z`);
@@ -276,7 +285,7 @@ export function findingsIn(table: Judged): Problem[] {
   );
 }
 
-function ofDay({ brand, report, table }: Judged, kind: string, day: string) {
+function ofDay({ brand, report, table }: JudgedTable, kind: string, day: string) {
   return { id: `${brand} ${report} ${kind} ${day}`, brand, report, table, days: [day], graceMs: 0 };
 }
 
@@ -285,7 +294,7 @@ function ofDay({ brand, report, table }: Judged, kind: string, day: string) {
  * @param closes of the brand, the oldest first
  */
 export function daysSinceClose(
-  { report, days }: Pick<TableStatus, 'report' | 'days'>,
+  { report, days }: Pick<JudgedTable, 'report' | 'days'>,
   closes: readonly Close[],
 ): DayFacts[] {
   const [first, latest] = [closes.at(0)?.month ?? '', closes.at(-1)?.month ?? ''];
@@ -308,7 +317,7 @@ export function sinceCloseSql(brand: string): string {
  * The days of closed months that count something else since the close. The watcher has no SQL engine, so the message has the
  * query of what to book.
  */
-export function findingsSinceClose(table: Judged, closes: readonly Close[]): Problem[] {
+export function findingsSinceClose(table: JudgedTable, closes: readonly Close[]): Problem[] {
   const query = sinceCloseSql(table.brand).replaceAll('\n', ' ');
   return daysSinceClose(table, closes).map(({ dt, changes, readFrom }) => {
     const { at, added = 0, removed = 0, altered = 0 } = changes?.last ?? { at: readFrom ?? '' };
@@ -368,13 +377,13 @@ export function summed(problems: readonly Problem[]): string[] {
 }
 
 /** The last day up to which every day of all the tables is complete; `undefined` if no such day exists. */
-export function completeThrough(tables: readonly TableStatus[]): string | undefined {
+export function completeThrough(tables: readonly JudgedTable[]): string | undefined {
   return tables
     .map(tableCompleteThrough)
     .reduce((a, b) => (a === undefined || b === undefined ? undefined : earlier(a, b)));
 }
 
-function tableCompleteThrough({ days }: TableStatus): string | undefined {
+function tableCompleteThrough({ days }: JudgedTable): string | undefined {
   const firstOther = days.findIndex(({ state }) => state !== 'erased' && !isComplete(state));
   return (firstOther === -1 ? days.at(-1) : days[firstOther - 1])?.dt;
 }

@@ -1,7 +1,6 @@
 import { dayOf, daysFrom, monthOf } from '../days.ts';
 import { type RoleGap, roleGaps } from '../lake/documents/role-gaps.ts';
-import type { DamagedDocument, NeedsMonth, ReportLedgers } from '../lake/documents/read.ts';
-import type { LastRun } from '../lake/documents/report-state.ts';
+import type { NeedsMonth, ReportLedgers } from '../lake/documents/read.ts';
 import { type FindingPlace, findingSql } from '../findings/index.ts';
 import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day-facts.ts';
 import { isComplete, isExpected } from '../planning/day-state.ts';
@@ -9,27 +8,19 @@ import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { LakeSettings } from '../settings/settings.ts';
-import { type Problem, problemsOf } from './problems.ts';
+import { type JudgedTable, type Problem, problemsOf } from './problems.ts';
 
-export interface TableStatus {
-  brand: string;
-  report: string;
-  table: string;
+export interface TableStatus extends JudgedTable {
   /** `false` if the service has never returned a record: then empty responses prove nothing. */
   hasReturnedRecords: boolean;
   newestComplete: string | null;
   rows: number;
   /** The column whose sum `sum` of each day is; missing if the report has no such column. */
   measure?: string;
-  days: DayFacts[];
-  /** How the last run ended; missing if no run has ended. */
-  lastRun?: LastRun;
   /** The setting `every`; missing if the report is not enabled. */
   every?: string;
   /** The roles without a field, whose columns in views are NULL; missing if there are none. */
   roleGaps?: readonly RoleGap[];
-  /** Ledgers and the report state, if they cannot be used; the days of such a month are `failed`. */
-  damaged?: readonly DamagedDocument[];
   problems: readonly Problem[];
 }
 
