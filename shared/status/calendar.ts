@@ -150,7 +150,7 @@ function headline({ tables, problems }: PageBrand): Html {
   return html`No day is over yet${first === undefined ? '' : `: the first one is ${first}`}.`;
 }
 
-function problemList({ name, zone, problems, at }: PageBrand, controls: Controls): Html | string {
+function problemList({ name, problems, at }: PageBrand, controls: Controls): Html | string {
   if (problems.length === 0) return '';
   const items = together(problems.toSorted((a, b) => rankOf(a) - rankOf(b)));
   const shown = items.slice(0, MAX_PROBLEMS).map((problem) => {
@@ -158,7 +158,7 @@ function problemList({ name, zone, problems, at }: PageBrand, controls: Controls
     const { sentence, start } = remedy;
     const next = start ? html`${sentence}: ${control(controls(start, reports, name))}` : `${sentence}.`;
     return html`<li><b>${table}</b> ${problemText(problem)}<q>${why}</q>
-<div>${since === undefined ? '' : `Since ${at(since)}. `}${zone === undefined ? 'No run reads this brand: it is not in the settings.' : next}</div></li>
+<div>${since === undefined ? '' : `Since ${at(since)}. `}${next}</div></li>
 `;
   });
   const rest = items.length - shown.length;

@@ -80,7 +80,7 @@ export function problemsOf(table: JudgedTable, policy: Policy | undefined, nowMs
   );
   const daysOf = (state: ProblemState) => byState.get(state) ?? [];
   const graceMs = policy ? gracePeriodMs(policy) : 0;
-  return named(table, [
+  const problems = named(table, [
     ...damagedDocuments(table),
     ...(policy && table.lastRun ? failedRun(table.lastRun, graceMs) : []),
     ...failedDays(daysOf('failed'), graceMs),
@@ -112,7 +112,10 @@ export function problemsOf(table: JudgedTable, policy: Policy | undefined, nowMs
       }),
     ),
   ]);
+  return policy ? problems : problems.map((problem) => ({ ...problem, remedy: NOT_READ }));
 }
+
+const NOT_READ: Remedy = { sentence: 'No run reads the report: the settings of the brand do not enable it' };
 
 /** What only a watcher run can report: that runs are throttled, or that none comes any more. */
 export function scheduleProblems(table: JudgedTable, { maxGapMs }: Policy): Problem[] {

@@ -13,7 +13,6 @@ import { type Close, readListedCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
-  type ReportStates,
   type ReportLedgers,
   type NeedsMonth,
   type LedgerMonths,
@@ -73,13 +72,20 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const span = lastMonths(PAGE_MONTHS, nowMs);
   const record = createLakeDocuments(options).watchRecord();
   const monthsReported = monthsOfFindings(await record.cached());
-  const fingerprints = new Map<string, string | undefined>();
-  const isJudged: NeedsMonth = (month, of) =>
-    isInSpan(month, span) ||
-    monthsReported.has(month) ||
-    mayHoldProblems(month, of, fingerprintOf(settings, fingerprints, of), nowMs);
   const brands = await brandsOf(options);
   const seenOf = await mapConcurrent([...brands], BRANDS_AT_ONCE, async ([brand, { ledgers, closeKeys }]) => {
+    const policies = new Map(
+      Object.values(reports).map((report) => {
+        const policy = enabledPolicy(settings, brand, report);
+        return [report, policy && policyFingerprint(policy)] as const;
+      }),
+    );
+    // If the report state shows that nothing in a month is due, every day of it is complete, and its ledger is not read.
+    const isJudged: NeedsMonth = (month, { report, state, upstream }) => {
+      if (isInSpan(month, span) || monthsReported.has(month)) return true;
+      const policy = policies.get(report);
+      return policy !== undefined && mayBeDue(state, policy, month, nowMs, upstream);
+    };
     const lake = await readWantedLedgers(store, reports, isJudged, nowMs, {
       ledgers,
       brandsWithState: [brand],
@@ -147,30 +153,6 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
 function monthsOfFindings({ told, events }: WatchRecord): Set<string> {
   const all = [...Object.values(told), ...Object.values(events?.open ?? {})];
   return new Set(all.flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
-}
-
-/** If the report state shows that nothing in a month is due, every day of it is complete, and its ledger need not be read. */
-function mayHoldProblems(
-  month: string,
-  { state, upstream }: ReportStates,
-  fingerprint: string | undefined,
-  nowMs: number,
-): boolean {
-  return fingerprint !== undefined && mayBeDue(state, fingerprint, month, nowMs, upstream);
-}
-
-/** Of the policy of a report; `undefined` if the settings do not enable it. @param known as every month needs it */
-function fingerprintOf(
-  settings: Settings,
-  known: Map<string, string | undefined>,
-  { brand, report }: ReportStates,
-): string | undefined {
-  const id = `${brand} ${report.name}`;
-  if (!known.has(id)) {
-    const policy = enabledPolicy(settings, brand, report);
-    known.set(id, policy && policyFingerprint(policy));
-  }
-  return known.get(id);
 }
 
 function candidatesIn(

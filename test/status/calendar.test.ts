@@ -383,7 +383,7 @@ describe('the suggested action', () => {
     [
       'a brand that is not in the settings',
       [madeTable('order_list', { '2026-11-10': 'failed' }, { brand: 'gone' })],
-      'No run reads this brand: it is not in the settings.',
+      'No run reads the report: the settings of the brand do not enable it.',
     ],
   ])('is given for %s', (_name, tables, text) => {
     expect(plain(drawn(tables))).toContain(text);

@@ -81,6 +81,6 @@ export function madeTable(
     days,
     ...rest,
   };
-  const policy = reports[report] && enabledPolicy(settingsOf('acme'), 'acme', reports[report]);
+  const policy = reports[report] && enabledPolicy(settingsOf('acme', 'globex'), brand, reports[report]);
   return { ...made, problems: problemsOf(made, policy, NOW_MS) };
 }
