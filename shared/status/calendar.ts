@@ -66,18 +66,10 @@ ${content}
 `;
 }
 
-/** What the index shows of a brand. */
-export interface IndexRow {
-  name: string;
-  /** The worst first: the rank of its worst problem, and how many days have problems. */
-  rank: number;
-  days: number;
-  problems: string;
-  through: string;
-  lastRun: string;
-}
+/** What the index shows of a brand: the worst first, by the rank of its worst problem and the days that have problems. */
+export type IndexRow = ReturnType<typeof indexRow>;
 
-export function indexRow({ name, tables, problems, at, zone }: PageBrand): IndexRow {
+export function indexRow({ name, tables, problems, at, zone }: PageBrand) {
   const enabled = tables.filter(({ every }) => every !== undefined);
   const successes = enabled.map(({ lastRun }) => lastRun?.completeAt);
   const [oldest] = successes.flatMap((success) => success ?? []).sort();
