@@ -91,11 +91,10 @@ async function once(what: Kind): Promise<void> {
     result = outcome.status;
     if (result !== 'complete') throw new Error(JSON.stringify(outcome).slice(0, 3000));
   } else {
-    const controls = consoleControls('us-east-1', 'BrandReports');
     const { problems } = await watch({
       ...{ ...access, store, notifier: { tell: async () => {} }, events: { send: async () => {} } },
-      ...{ countProblems: () => {}, controls: controls.page, pageAt: (key) => key },
-      message: { pipeline: 'BrandReports', controls: controls.text },
+      ...{ countProblems: () => {}, pageAt: (key) => key },
+      ...{ pipeline: 'BrandReports', controls: consoleControls('us-east-1', 'BrandReports') },
     });
     const deadline = { softMs: begun + SOFT_MS, hardMs: begun + SOFT_MS };
     const again = what === 'rebuild';

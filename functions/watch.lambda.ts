@@ -39,15 +39,14 @@ export async function handler(
   const { deadline } = timeLimits(lambda.getRemainingTimeInMillis());
   const { lake, ...context } = createFunctionContext();
   const [region, stack] = [environment('AWS_REGION'), environment('FUNCTION_PREFIX')];
-  const controls = consoleControls(region, stack);
   const clock = systemClock();
   const found = await watch({
     ...{ ...context, clock, store: lake.store },
     notifier: snsNotifier(environment('TOPIC_ARN')),
     countProblems: (count) => countProblems(stack, count),
-    message: { pipeline: stack, controls: controls.text },
+    pipeline: stack,
     pageAt: (key) => objectPage(region, new URL(lake.store.url).hostname, key),
-    controls: controls.page,
+    controls: consoleControls(region, stack),
   });
   const program = environment('PROGRAM_VERSION');
   const catalogId = `${environment('STACK_ID')} ${environment('DATABASE')}`;

@@ -19,7 +19,6 @@ const KEYS_PER_LIST = 1000;
 export async function watcherRun(
   options: Pick<WatchOptions, 'settings' | 'store' | 'clock' | 'newId' | 'events' | 'log'>,
 ): Promise<void> {
-  const controls = consoleControls('us-east-1', 'BrandReports');
   const { problems } = await watch({
     ...options,
     reports,
@@ -27,8 +26,8 @@ export async function watcherRun(
     // Each finding is reported once, and the simulated days have different findings.
     notifier: { tell: async () => {} },
     countProblems: () => {},
-    message: { pipeline: 'BrandReports', controls: controls.text },
-    controls: controls.page,
+    pipeline: 'BrandReports',
+    controls: consoleControls('us-east-1', 'BrandReports'),
     pageAt: (key) => key,
   });
   if (problems.length > 0) throw new Error(`the watcher: ${JSON.stringify(problems)}`);

@@ -153,10 +153,19 @@ const statusOutput = z.object({
       lastRun: z.looseObject({ at: instant, status, failedDays: count }).optional(),
       every: z.string().optional(),
       roleGaps: lists.optional(),
-      overdueBefore: texts.optional(),
       damaged: z
         .array(z.object({ key: z.string(), month: z.string().optional(), message: z.string() }))
         .optional(),
+      problems: z.array(
+        z.object({
+          ...{ id: z.string(), ...ofReport, table: z.string(), what: z.string(), days: z.array(day) },
+          since: instant.optional(),
+          graceMs: count.describe('The watcher reports it after so much time'),
+          why: z.string(),
+          remedy: z.object({ sentence: z.string(), start: z.enum(['sync', 'check']).optional() }),
+          state: z.enum(PROBLEM_STATES).optional(),
+        }),
+      ),
     }),
   ),
 });

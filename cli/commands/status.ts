@@ -15,9 +15,16 @@ import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { CELL_KINDS, type CellKind, cellKindOf } from '../../shared/status/cell-kinds.ts';
-import { counted, rangesText } from '../../shared/status/problems.ts';
+import {
+  type Problem,
+  counted,
+  findingsIn,
+  problemText,
+  rangesText,
+  together,
+} from '../../shared/status/problems.ts';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
-import { commandControls } from '../../shared/status/remedies.ts';
+import { type Controls, commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
 import { EXIT } from '../exit-codes.ts';
 import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
@@ -69,21 +76,21 @@ export function addStatus(program: CliCommand): void {
       const now = flags.now ?? new Date();
       const { month: of } = flags;
       const pageSpan = of === undefined ? lastMonths(MAX_MONTHS, now.getTime()) : { from: of, to: of };
-      const span = flags.html === undefined ? {} : pageSpan;
-      const ledgers = await readLedgers(store, reports, span, Date.now());
+      const ledgers = await readLedgers(store, reports, {}, Date.now());
       const { notes } = settingsInUse(ledgers, settings, flags.settings);
       for (const { text } of notes) note(oneLine(`note: ${withRunnableCommands(text)}`));
-      // A page reads the ledgers of its own months alone.
-      const moved = flags.html === undefined ? await movedLines(store, ledgers, settings, flags.brand) : [];
-      for (const line of moved) note(oneLine(`note: ${line}`));
-      const all = tableStatuses(settings, reports, ledgers, now.getTime(), span);
+      for (const line of await movedLines(store, ledgers, settings, flags.brand))
+        note(oneLine(`note: ${line}`));
+      const all = tableStatuses(settings, reports, ledgers, now.getTime());
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined) {
-        const closes = await readCloses(store, flags.brand, ({ message }) => note(oneLine(message)), span);
-        const context = { settings, notes, nowMs: now.getTime(), closes, controls: commandControls(flags) };
+        const report = ({ message }: Error) => note(oneLine(message));
+        const closes = await readCloses(store, flags.brand, report, pageSpan);
+        const shown = { settings, notes, nowMs: now.getTime(), closes, span: pageSpan };
+        const context = { ...shown, controls: commandControls(flags) };
         await writePage(flags.html, calendarPage(tables, store.url, context).markup);
       } else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
-      else print(statusText(tables, settings, now.getTime(), flags.month));
+      else print(statusText(tables, settings, now.getTime(), flags));
       const failing = tables.flatMap((each) => {
         const zone = settings.brands[each.brand]?.timeZone ?? 'UTC';
         return failingDays(each, flags, dayOf(now.getTime(), zone));
@@ -146,7 +153,7 @@ function failOnWords(text: string): string[] {
 }
 
 function failingDays(
-  { brand, table: name, days, damaged = [] }: TableStatus,
+  { brand, table: name, days, problems }: TableStatus,
   { failOn = [], month: chosen }: StatusFlags,
   today: string,
 ): string[] {
@@ -159,9 +166,10 @@ function failingDays(
   const failing = inScope.filter((day) => wordsOf(day).some((word) => failOn.includes(word)));
   if (failing.length > 0)
     return [`${brand} ${name}: ${counted(failing)} ${failOn.join(' or ')}: ${rangesText(failing)}`];
-  // A damaged report state contains no days.
-  const includesDamage = failOn.some((word) => word === 'failed' || word === 'problem');
-  return includesDamage && damaged.length > 0 ? [`${brand} ${name} is damaged`] : [];
+  // A damaged report state, or a run that failed before it read a day, has no days.
+  const without = problems.filter(({ days: own }) => own.length === 0);
+  const isIncluded = failOn.some((word) => word === 'failed' || word === 'problem');
+  return isIncluded ? without.map(({ what }) => `${brand} ${name}: ${what}`) : [];
 }
 
 /** Replaces the page atomically, so that a half-written page is never seen. */
@@ -183,8 +191,9 @@ function statusText(
   tables: readonly TableStatus[],
   { brands }: Settings,
   nowMs: number,
-  chosen: string | undefined,
+  { month: chosen, ...flags }: StatusFlags,
 ): string {
+  const controls = commandControls(flags);
   const sections = [...Map.groupBy(tables, ({ brand }) => brand)].map(([brand, own]) => {
     const zone = brands[brand]?.timeZone;
     const today = dayOf(nowMs, zone ?? 'UTC');
@@ -196,9 +205,8 @@ function statusText(
       totals(own, today),
       '',
       ...own.flatMap((each) => dayLines(each, months, today)),
-      ...own.flatMap((each) => findingLines(each, months)),
+      ...problemLines(problemsIn(own, months), controls),
       ...own.flatMap(({ roleGaps = [] }) => roleGaps.flatMap((gap) => ['', oneLine(gapText(gap))])),
-      ...own.flatMap(failures),
     ].join('\n');
   });
   return sections.join('\n\n');
@@ -208,7 +216,7 @@ function dayLines({ table: name, days }: TableStatus, months: readonly string[],
   const shown = days.filter(({ dt }) => months.includes(monthOf(dt)));
   const byKind = Map.groupBy(shown, (day) => cellKindOf(day, today));
   return [...byKind]
-    .filter(([kind]) => kind !== 'complete' && kind !== 'settled' && kind !== 'to_come')
+    .filter(([kind]) => kind === 'open' || kind === 'erased')
     .map(([kind, same]) => `${name}: ${CELL_KINDS[kind].name}: ${rangesText(same)}`);
 }
 
@@ -227,41 +235,24 @@ function totals(tables: readonly TableStatus[], today: string): string {
   return table(lines);
 }
 
-function findingLines({ table: name, days }: TableStatus, months: readonly string[]): string[] {
-  const found = days
-    .filter(({ dt }) => months.includes(monthOf(dt)))
-    .flatMap(({ dt, findings = [] }) => findings.map((finding) => ({ dt, ...finding })));
-  return [...Map.groupBy(found, ({ title }) => title)].flatMap(([title, same]) => [
-    '',
-    styleText('yellow', `${name}: ${title} on ${counted(same)}: ${rangesText(same)}`),
-    oneLine(same.map(({ dt, detail }) => `${dt}: ${detail}`).join('; ')),
+/** Problems of all months, and the findings of some. */
+function problemsIn(tables: readonly TableStatus[], months: readonly string[]): Problem[] {
+  return tables.flatMap(({ days, ...table }) => [
+    ...findingsIn({ ...table, days: days.filter(({ dt }) => months.includes(monthOf(dt))) }),
+    ...table.problems,
   ]);
 }
 
-function failures({ table: name, days, damaged = [] }: TableStatus): string[] {
-  const documents = damaged.flatMap(({ month, message }) => [
-    '',
-    styleText('red', `${name} ${month ?? 'report state'}`),
-    oneLine(withRunnableCommands(message)),
-  ]);
-  const failed = days.flatMap(({ dt, failure }) =>
-    failure?.since === undefined ? [] : [{ dt, ...failure }],
-  );
-  // Messages contain the day, so equal failures are compared without it.
-  const alike = Map.groupBy(failed, ({ dt, message }) => message.replaceAll(dt, ''));
-  const ofDays = [...alike.values()].flatMap((same) => {
-    const which = same.length === 1 ? name : `${counted(same)} of ${name}:`;
-    return same
-      .slice(0, 1)
-      .flatMap(({ kind, code, message, since, times, retryAt }) => [
-        '',
-        styleText('red', `${which} ${rangesText(same)}`),
-        `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
-        styleText(
-          'dim',
-          `since ${since}, ${times === 1 ? 'once' : `${times} times`}; next try after ${retryAt}`,
-        ),
-      ]);
+function problemLines(problems: readonly Problem[], controls: Controls): string[] {
+  return together(problems).flatMap((problem) => {
+    const { brand, table: name, reports: named, since, why, remedy } = problem;
+    const { sentence, start } = remedy;
+    const next = start ? `${sentence}: ${controls(start, named, brand).text}` : sentence;
+    return [
+      '',
+      styleText(problem.finding ? 'yellow' : 'red', `${name}: ${problemText(problem)}`),
+      oneLine(withRunnableCommands(why)),
+      styleText('dim', oneLine(`${since === undefined ? '' : `since ${since}. `}${next}`)),
+    ];
   });
-  return [...documents, ...ofDays];
 }

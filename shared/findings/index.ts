@@ -1,4 +1,4 @@
-export { COMPARED_DAYS, listed } from './field-findings.ts';
+export { listed } from './field-findings.ts';
 export { findingFacts, runDataChecks } from './data-checks.ts';
 export {
   findingsText,

@@ -35,7 +35,6 @@ section{margin-bottom:28px}
 p{margin-bottom:12px;overflow-wrap:anywhere}
 .headline{margin-top:4px;padding-left:10px;border-left:4px solid var(--bad);font-size:15px}
 .headline.good{border-color:var(--done)}
-.earlier{margin:12px 0;padding-left:10px;border-left:4px solid var(--late)}
 ul{margin:14px 0 0;padding:0;list-style:none}
 section li{margin-bottom:6px;padding:8px 12px;border-radius:4px;background:var(--panel);overflow-wrap:anywhere}
 q{display:block;quotes:none}

@@ -3,16 +3,15 @@
  * `morning.ts`, and the calendar of days and tables, newest month first. Without the picture, a gap of three days in two
  * years would go unnoticed. The page loads nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
-import { commandLine } from '../command-line.ts';
 import { daysOfMonth, monthOf } from '../days.ts';
 import { CALENDAR_STYLE } from './calendar-style.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
-import { Html, copyable, html, pageTable } from './html.ts';
+import { Html, html, pageTable } from './html.ts';
 import { morning } from './morning.ts';
 import { PROBLEM_STATES } from '../planning/day-state.ts';
 import { type CalendarOptions, type PageBrand, dayLines, pageBrands } from './page-brand.ts';
-import { type Problem, completeThrough, counted, rangeText, rangesText } from './problems.ts';
-import { type Controls, remedyOf } from './remedies.ts';
+import { type Problem, completeThrough, problemText, rangeText, summed, together } from './problems.ts';
+import { type Controls, control } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
 /** The page lists at most so many problems: if every day failed for its own reason, more would not help. */
@@ -30,7 +29,7 @@ export function calendarPage(
   const brands = pageBrands(tables, lake, options);
   const content = html`${home === undefined ? '' : html`<p><a href="${home}">All brands</a></p>`}
 ${brands.length > 1 ? indexTable(brands.map(indexRow), (name) => `#${name}`) : ''}
-${brands.map((brand) => section(brand, lake, controls))}
+${brands.map((brand) => section(brand, controls))}
 ${legend(brands)}`;
   return page(lake, nowMs, content);
 }
@@ -67,43 +66,25 @@ ${content}
 `;
 }
 
-/** What the index shows of a brand. */
-export interface IndexRow {
-  name: string;
-  /** The worst first: the rank of its worst problem, and how many days have problems. */
-  rank: number;
-  days: number;
-  problems: string;
-  through: string;
-  lastRun: string;
-}
+/** What the index shows of a brand: the worst first, by the rank of its worst problem and the days that have problems. */
+export type IndexRow = ReturnType<typeof indexRow>;
 
-export function indexRow({ name, tables, problems, at, zone }: PageBrand): IndexRow {
-  const unseen = tables.flatMap(({ overdueBefore = [] }) => overdueBefore).length;
-  const damaged = tables.flatMap((table) => table.damaged ?? []).length;
-  const failing = tables.flatMap(({ table, lastRun }) => (lastRun?.kind === undefined ? [] : [table]));
-  const texts = [
-    ...(damaged > 0 ? [`damaged documents: ${damaged}`] : []),
-    ...(problems.length > 0 ? [summed(problems)] : []),
-    ...(failing.length > 0 ? [`runs fail: ${failing.join(', ')}`] : []),
-    ...(unseen > 0 ? [`earlier months with missing or overdue days: ${unseen}`] : []),
-  ];
-  const ranks = [
-    ...(damaged + failing.length > 0 ? [0] : []),
-    ...problems.map(({ state }) => PROBLEM_STATES.indexOf(state)),
-    ...(unseen > 0 ? [PROBLEM_STATES.indexOf('overdue')] : []),
-  ];
+export function indexRow({ name, tables, problems, at, zone }: PageBrand) {
   const enabled = tables.filter(({ every }) => every !== undefined);
   const successes = enabled.map(({ lastRun }) => lastRun?.completeAt);
   const [oldest] = successes.flatMap((success) => success ?? []).sort();
   return {
     name,
-    rank: Math.min(PROBLEM_STATES.length, ...ranks),
+    rank: Math.min(...problems.map(rankOf), PROBLEM_STATES.length),
     days: problems.reduce((sum, { days }) => sum + days.length, 0),
-    problems: [...texts, ...(zone === undefined ? ['not in the settings'] : [])].join('; '),
+    problems: [...summed(problems), ...(zone === undefined ? ['not in the settings'] : [])].join('; '),
     through: completeThrough(tables) ?? 'none',
     lastRun: oldest === undefined || successes.includes(undefined) ? 'none yet' : at(oldest),
   };
+}
+
+function rankOf({ state }: Problem): number {
+  return PROBLEM_STATES.findIndex((each) => each === state);
 }
 
 function indexTable(rows: readonly IndexRow[], addressOf: (brand: string) => string): Html {
@@ -124,15 +105,13 @@ function indexTable(rows: readonly IndexRow[], addressOf: (brand: string) => str
 <div class="index">${pageTable('Brands', heads, cells)}</div>`;
 }
 
-function section(brand: PageBrand, lake: string, controls: Controls): Html {
+function section(brand: PageBrand, controls: Controls): Html {
   const { name, zone, today, tables, problems, notes } = brand;
   const months = new Set(tables.flatMap(({ days }) => days.map(({ dt }) => monthOf(dt))));
   return html`<section id="${name}">
 <h2>${name} <small>${zone === undefined ? 'in the lake, but not in the settings' : `${zone}, today is ${today}`}</small></h2>
 <p class="headline${problems.length === 0 ? ' good' : ''}">${headline(brand)}</p>
 ${notes.map((text) => html`<p>${text}</p>`)}
-${earlierMonths(tables)}
-${damagedDocuments(tables, lake)}
 ${problemList(brand, controls)}
 ${
   months.size === 0
@@ -154,8 +133,8 @@ function headline({ tables, problems }: PageBrand): Html {
   const through = completeThrough(tables);
   const complete = through && rangeText({ from: first ?? through, to: through });
   if (problems.length > 0) {
-    const sums = [...Map.groupBy(problems, ({ table }) => table.table)].map(
-      ([table, own]) => html`<b>${table}</b>: ${summed(own)}. `,
+    const sums = [...Map.groupBy(problems, ({ table }) => table)].map(
+      ([table, own]) => html`<b>${table}</b>: ${summed(own).join(', ')}. `,
     );
     return html`${sums}${complete === undefined ? '' : `Earlier days are complete: ${complete}.`}`;
   }
@@ -163,40 +142,19 @@ function headline({ tables, problems }: PageBrand): Html {
   return html`No day is over yet${first === undefined ? '' : `: the first one is ${first}`}.`;
 }
 
-/** `2 days failed, 1 day missing` */
-function summed(problems: readonly Problem[]): string {
-  return [...Map.groupBy(problems, ({ state }) => state)]
-    .map(([state, alike]) => `${counted(alike.flatMap(({ days }) => days))} ${CELL_KINDS[state].name}`)
-    .join(', ');
-}
-
-function problemList(brand: PageBrand, controls: Controls): Html | string {
-  const { problems } = brand;
+function problemList({ name, problems, at }: PageBrand, controls: Controls): Html | string {
   if (problems.length === 0) return '';
-  const alike = Map.groupBy(problems, ({ state, days }) => `${state} ${days[0]?.failure?.message ?? ''}`);
-  const items = [...alike.values()];
-  const shown = items.slice(0, MAX_PROBLEMS).map((each) => problemItem(each, brand, controls));
-  const rest = items.length - shown.length;
-  return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
-}
-
-function problemItem(alike: readonly Problem[], { name, zone, at }: PageBrand, controls: Controls): Html {
-  const [first] = alike;
-  if (!first) return html``;
-  const lines = [...Map.groupBy(alike, ({ days }) => rangesText(days))].map(([ranges, same]) => {
-    const tables = same.map(({ table }) => table.table).join(', ');
-    return html`<b>${tables}</b> ${CELL_KINDS[first.state].name}: ${ranges}<br>
+  const items = together(problems.toSorted((a, b) => rankOf(a) - rankOf(b)));
+  const shown = items.slice(0, MAX_PROBLEMS).map((problem) => {
+    const { table, reports, since, why, remedy } = problem;
+    const { sentence, start } = remedy;
+    const next = start ? html`${sentence}: ${control(controls(start, reports, name))}` : `${sentence}.`;
+    return html`<li><b>${table}</b> ${problemText(problem)}<q>${why}</q>
+<div>${since === undefined ? '' : `Since ${at(since)}. `}${next}</div></li>
 `;
   });
-  const failures = alike.flatMap(({ days }) => days.flatMap(({ failure }) => failure ?? []));
-  const [failure] = failures;
-  const [since] = failures.flatMap(({ since }) => since ?? []).sort();
-  const { sentence, start } = remedyOf(first.state, failure?.kind);
-  const reports = alike.map(({ table }) => table.report);
-  const remedy = start ? html`${sentence}: ${controls[start](reports, name)}` : `${sentence}.`;
-  return html`<li>${lines}${failure ? html`<q>${failure.kind} (${failure.code}): ${failure.message}</q>` : ''}
-<div>${since === undefined ? '' : `Since ${at(since)}. `}${zone === undefined ? 'No run reads this brand: it is not in the settings.' : remedy}</div></li>
-`;
+  const rest = items.length - shown.length;
+  return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }
 
 function monthBlock(month: string, brand: PageBrand): Html {
@@ -228,22 +186,6 @@ function monthRow(month: string, { table, measure, days }: TableStatus, brand: P
   const label = `${table} in ${month}: ${counts.join(', ') || 'no days'}`;
   return html`<div class="row"><b title="${table}">${table}</b><div class="days" role="img" aria-label="${label}">${cells}</div></div>
 `;
-}
-
-function earlierMonths(tables: readonly TableStatus[]): Html | string {
-  const overdue = tables.flatMap(({ table, overdueBefore: [first, ...more] = [] }) => {
-    if (first === undefined) return [];
-    const months = more.length === 0 ? first : `${more.length + 1} months from ${first} to ${more.at(-1)}`;
-    return [`${table}: ${months}`];
-  });
-  if (overdue.length === 0) return '';
-  return html`<p class="earlier">Earlier months, not shown here, with missing or overdue days: ${overdue.join('; ')}.</p>`;
-}
-
-function damagedDocuments(tables: readonly TableStatus[], lake: string): Html | string {
-  const keys = tables.flatMap(({ damaged = [] }) => damaged.map(({ key }) => key));
-  if (keys.length === 0) return '';
-  return html`<p class="earlier">Damaged documents of the lake: ${keys.join(', ')}. To restore them: ${copyable(commandLine('verify', ['--restore'], { lake }))}</p>`;
 }
 
 function legend(brands: readonly PageBrand[]): Html {

@@ -1,17 +1,15 @@
 /* Draws the part of the page that answers the questions of the morning. */
 import { DAY_MS, addDays } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
-import { type Finding, changesSql } from '../findings/index.ts';
+import { changesSql } from '../findings/index.ts';
 import { whenToSet } from '../lake/documents/role-gaps.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
-import { type Html, html } from './html.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
 import { PENDING, type PageBrand, totalsOf } from './page-brand.ts';
-import { copyable, pageTable } from './html.ts';
-import { rangesText } from './problems.ts';
-import { daysSinceClose, sinceCloseSql } from './since-close.ts';
-import type { Controls } from './remedies.ts';
+import { type Html, copyable, html, pageTable } from './html.ts';
+import { daysSinceClose, findingsIn, problemText, rangesText, sinceCloseSql, together } from './problems.ts';
+import { type Controls, control } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
 export function morning(brand: PageBrand, controls: Controls): Html {
@@ -36,7 +34,7 @@ function runs(brand: PageBrand, controls: Controls): Html | string {
   const rows = enabled.map((table) => [table.table, lastRunText(table, brand), dueText(table, brand)]);
   const reports = enabled.map(({ report }) => report);
   return html`<h3>Runs</h3>
-${pageTable(`Runs of ${name}`, heads, rows)}${failedRuns(enabled)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read the due days: ${controls.sync(reports, name)}</div>`}
+${pageTable(`Runs of ${name}`, heads, rows)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read the due days: ${control(controls('sync', reports, name))}</div>`}
 `;
 }
 
@@ -46,15 +44,6 @@ function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): Html | string
   const { completeAt, status, since } = lastRun;
   const success = completeAt === undefined ? 'none yet' : at(completeAt);
   return status === 'complete' ? success : html`${success}<br>${status} since<br>${at(since)}`;
-}
-
-/** Why runs fail before they read a day: no day shows such a failure. */
-function failedRuns(tables: readonly TableStatus[]): Html[] {
-  return tables.flatMap(({ table, lastRun }) => {
-    const { kind, code = '', message = '', failedDays = 0 } = lastRun ?? {};
-    if (kind === undefined || failedDays > 0) return [];
-    return [html`<p><b>${table}</b> runs fail: ${kind} (${code}): ${message}</p>`];
-  });
 }
 
 function dueText({ days }: TableStatus, { due }: PageBrand): string {
@@ -166,41 +155,16 @@ function changedSince({ tables, closes }: PageBrand): string[] {
   });
 }
 
-/** At most so many days of a finding are listed; `coverage` has all. */
-const MAX_FINDING_DAYS = 8;
-const MAX_DETAIL = 200;
-/** A query is longer than the rest of its day. */
-const MAX_FINDING_SQL = 2;
-
 function findings({ tables }: PageBrand): Html | string {
-  const found = tables.flatMap(({ table, days }) =>
-    days
-      .toReversed()
-      .flatMap(({ dt, findings = [] }) => findings.map((finding) => ({ table, dt, ...finding }))),
-  );
+  const found = together(tables.flatMap(findingsIn));
   if (found.length === 0) return '';
-  const alike = Map.groupBy(found, ({ table, check }) => `${table} ${check}`);
   return html`<h3>Findings</h3>
-<ul>${[...alike.values()].map(findingItem)}</ul>
+<ul>${found.map((finding) => {
+    const { table, why, sql, remedy } = finding;
+    const rows = sql === undefined ? '' : sqlBlock('the odd rows of the newest day', sql);
+    return html`<li><b>${table}</b> ${problemText(finding)}<div>${why}${rows}</div><p>${remedy.sentence}.</p></li>
 `;
-}
-
-type FindingOfDay = Finding & { table: string; dt: string };
-
-/** Findings of one kind, the newest day first. */
-function findingItem(alike: readonly FindingOfDay[]): Html | string {
-  const [first] = alike;
-  if (!first) return '';
-  const days = alike.slice(0, MAX_FINDING_DAYS).map(({ table, dt, detail, sql }, index) => {
-    const block =
-      sql === undefined || index >= MAX_FINDING_SQL ? '' : sqlBlock(`the odd rows of ${table} ${dt}`, sql);
-    const shown = detail.length > MAX_DETAIL ? `${detail.slice(0, MAX_DETAIL)}…` : detail;
-    return html`<div>${dt}: ${shown}${block}</div>`;
-  });
-  const rest = alike.length - days.length;
-  const more =
-    rest > 0 ? html`<div>and ${rest} more days: see <b>findings</b> in the table coverage</div>` : '';
-  return html`<li><b>${first.table}</b> ${first.title}${days}${more}<p>${first.advice}.</p></li>
+  })}</ul>
 `;
 }
 

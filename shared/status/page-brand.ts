@@ -1,10 +1,10 @@
-import { dayOf } from '../days.ts';
+import { type MonthSpan, dayOf, isInSpan, monthOf } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { type SettingsNote, hashOfSettings } from '../lake/documents/brand-settings.ts';
 import type { Close } from '../lake/documents/close.ts';
 import type { Settings } from '../settings/settings.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
-import { type Problem, problemsOf } from './problems.ts';
+import type { Problem } from './problems.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
@@ -12,6 +12,8 @@ export interface CalendarOptions {
   settings: Settings;
   nowMs: number;
   controls: Controls;
+  /** The months of the calendar; problems are shown of all months. */
+  span?: MonthSpan;
   /** Of all brands; missing: there are none. */
   closes?: readonly Close[];
   /** Where the lake has other settings; missing: nowhere. */
@@ -52,7 +54,7 @@ function pageBrand(
   name: string,
   tables: readonly TableStatus[],
   lake: string,
-  { settings, nowMs, closes = [], notes = [] }: CalendarOptions,
+  { settings, nowMs, span = {}, closes = [], notes = [] }: CalendarOptions,
 ): PageBrand {
   const zone = settings.brands[name]?.timeZone;
   const today = dayOf(nowMs, zone ?? 'UTC');
@@ -66,10 +68,14 @@ function pageBrand(
   const isScheduled = lake.startsWith('s3://') && settings.deployment.schedules;
   const own = closes.filter(({ brand }) => brand === name).toReversed();
   const noted = notes.flatMap(({ brand, text }) => (brand === name ? [text] : []));
-  const problems = problemsOf(tables, today);
+  const problems = tables.flatMap((table) => table.problems);
+  const shown = tables.map((table) => ({
+    ...table,
+    days: table.days.filter(({ dt }) => isInSpan(monthOf(dt), span)),
+  }));
   const given = settings.brands[name];
   return {
-    ...{ name, zone, today, nowMs, tables, closes: own, problems, notes: noted, isScheduled, at, due },
+    ...{ name, zone, today, nowMs, tables: shown, closes: own, problems, notes: noted, isScheduled, at, due },
     settings: given && hashOfSettings(given),
   };
 }

@@ -1,45 +1,36 @@
-import { type MonthSpan, addMonths, dayOf, daysFrom, isInSpan, monthOf } from '../days.ts';
+import { dayOf, daysFrom, monthOf } from '../days.ts';
 import { type RoleGap, roleGaps } from '../lake/documents/role-gaps.ts';
-import type { DamagedDocument, ReportLedgers } from '../lake/documents/read.ts';
-import type { LastRun, ReportState } from '../lake/documents/report-state.ts';
+import type { NeedsMonth, ReportLedgers } from '../lake/documents/read.ts';
 import { type FindingPlace, findingSql } from '../findings/index.ts';
 import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day-facts.ts';
-import { gracePeriodMs, isComplete, isExpected } from '../planning/day-state.ts';
+import { isComplete, isExpected } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { LakeSettings } from '../settings/settings.ts';
+import { type JudgedTable, type Problem, problemsOf } from './problems.ts';
 
-export interface TableStatus {
-  brand: string;
-  report: string;
-  table: string;
+export interface TableStatus extends JudgedTable {
   /** `false` if the service has never returned a record: then empty responses prove nothing. */
   hasReturnedRecords: boolean;
   newestComplete: string | null;
   rows: number;
   /** The column whose sum `sum` of each day is; missing if the report has no such column. */
   measure?: string;
-  days: DayFacts[];
-  /** How the last run ended; missing if no run has ended. */
-  lastRun?: LastRun;
   /** The setting `every`; missing if the report is not enabled. */
   every?: string;
   /** The roles without a field, whose columns in views are NULL; missing if there are none. */
   roleGaps?: readonly RoleGap[];
-  /** Only with a span: the months before it with overdue or missing days, as far as the report state shows. */
-  overdueBefore?: string[];
-  /** Ledgers and the report state, if they cannot be used; the days of such a month are `failed`. */
-  damaged?: readonly DamagedDocument[];
+  problems: readonly Problem[];
 }
 
-/** Without settings only the contents of the lake. @param span only the days of these months, whose ledgers `lake` contains */
+/** Without settings only the contents of the lake. @param isShown whether `lake` contains the ledger of a month; the days of others are left out */
 export function tableStatuses(
   settings: LakeSettings | undefined,
   reports: ReportRegistry,
   lake: readonly ReportLedgers[],
   nowMs: number,
-  span: MonthSpan = {},
+  isShown: NeedsMonth = () => true,
 ): TableStatus[] {
   const brands = new Set([...Object.keys(settings?.brands ?? {}), ...lake.map(({ brand }) => brand)]);
   return [...brands].flatMap((brand) =>
@@ -49,7 +40,7 @@ export function tableStatuses(
       if (!policy && !own) return [];
       const fieldsOf = (name: string) => settings?.brands[brand]?.reports[name]?.fields ?? {};
       const every = settings?.brands[brand]?.reports[report.name]?.every;
-      const status = tableStatus({ brand, report, policy, reports, fieldsOf }, own, lake, nowMs, span);
+      const status = tableStatus({ brand, report, policy, reports, fieldsOf }, own, lake, nowMs, isShown);
       return { ...status, ...(policy && every !== undefined && { every }) };
     }),
   );
@@ -66,7 +57,7 @@ function tableStatus(
   own: ReportLedgers | undefined,
   lake: readonly ReportLedgers[],
   nowMs: number,
-  span: MonthSpan,
+  isShown: NeedsMonth,
 ): TableStatus {
   const { brand, report, policy } = of;
   const { measure } = report;
@@ -81,8 +72,10 @@ function tableStatus(
   };
   const expected = policy ? daysFrom(policy.startDate, today) : [];
   const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }, nowMs) ? [day] : []));
-  const days = [...new Set([...stored, ...expected])]
-    .filter((day) => isInSpan(monthOf(day), span))
+  const all = [...new Set([...stored, ...expected])];
+  const shown = new Set([...new Set(all.map(monthOf))].filter((month) => !own || isShown(month, own)));
+  const days = all
+    .filter((day) => shown.has(monthOf(day)))
     .sort()
     .map((day) => {
       const damage = damaged.find(({ month }) => month === monthOf(day));
@@ -92,7 +85,7 @@ function tableStatus(
     });
   const { lastRun } = own?.state ?? {};
   const gaps = own ? roleGaps(own, of.reports, policy?.fields) : [];
-  return {
+  const status = {
     brand,
     report: report.name,
     table: report.table,
@@ -103,11 +96,9 @@ function tableStatus(
     days,
     ...(gaps.length > 0 && { roleGaps: gaps }),
     ...(lastRun && { lastRun }),
-    ...(span.from !== undefined &&
-      damaged.every(({ month }) => month !== undefined) &&
-      policy && { overdueBefore: overdueMonths(own?.state, policy, span.from, nowMs) }),
     ...(damaged.length > 0 && { damaged }),
   };
+  return { ...status, problems: problemsOf(status, policy, nowMs) };
 }
 
 function withSql(facts: DayFacts, of: Omit<FindingPlace, 'hasChanges'>): DayFacts {
@@ -123,15 +114,4 @@ function filledColumns(lake: readonly ReportLedgers[], brand: string, name: stri
   const own = lake.find((each) => each.brand === brand && each.report.name === name);
   const days = [...(own?.ledgers.values() ?? [])].flatMap((ledger) => Object.values(ledger.days));
   return new Set(days.flatMap(({ committed }) => Object.keys(committed?.values?.filled ?? {})));
-}
-
-/** The months from the first day to before `to` that are missing in the report state, or overdue by it. */
-function overdueMonths(state: ReportState | undefined, policy: Policy, to: string, nowMs: number): string[] {
-  const months: string[] = [];
-  for (let month = monthOf(policy.startDate); month < to; month = addMonths(month, 1)) months.push(month);
-  return months.filter((month) => {
-    const known = state?.months[month];
-    if (!known) return true;
-    return known.nextDue !== null && nowMs >= Date.parse(known.nextDue) + gracePeriodMs(policy);
-  });
 }

@@ -1,7 +1,7 @@
 import type { Message } from '../ports.ts';
+import { problemText, together } from '../status/problems.ts';
 import type { Controls } from '../status/remedies.ts';
-import { type Change, shortLine } from './news.ts';
-import { type OpenProblem, reportedTogether } from './open-problems.ts';
+import { type Change, type OpenProblem, shortLine } from './news.ts';
 
 export interface MessageOptions {
   /** The name of the pipeline, e.g. the name of the stack. */
@@ -9,7 +9,7 @@ export interface MessageOptions {
   /** The address of the page with all days. */
   page: string;
   nowMs: number;
-  controls: Controls<string>;
+  controls: Controls;
 }
 
 /** A message describes at most so many problems; the page shows all. */
@@ -22,24 +22,28 @@ export function changeMessage(
   const [problems, findings] = partition(opened);
   const still = partition(remaining)[0];
   const gone = partition(leaving)[0];
-  const described = ({ brand, report, what, sinceMs, why, remedy: { sentence, start } }: OpenProblem) => [
-    `- ${brand} ${report}: ${foreign(what)}`,
-    `  since ${timeText(sinceMs)}`,
-    `  Why: ${foreign(why)}`,
-    `  What to do: ${start ? `${sentence}: ${controls[start]([report], brand)}` : `${sentence}.`}`,
-  ];
+  const described = ({ brand, report, since, why, remedy: { sentence, start }, ...problem }: OpenProblem) => {
+    const { text, url } = start ? controls(start, [report], brand) : {};
+    return [
+      `- ${brand} ${report}: ${foreign(problemText(problem))}`,
+      `  since ${timeText(since)}`,
+      `  Why: ${foreign(why)}`,
+      `  What to do: ${[sentence, text].filter(Boolean).join(': ')}${text === undefined ? '.' : ''}`,
+      ...(url === undefined ? [] : [`  ${url}`]),
+    ];
+  };
   const named = ({ what, since }: Change['solved'][number]) => [
-    `- ${foreign(what)} (since ${timeText(Date.parse(since))})`,
+    `- ${foreign(what)} (since ${timeText(since)})`,
   ];
   const headline = headlineOf({ opened: problems, remaining: still, leaving: gone, solved }, findings.length);
   return {
     subject: `${pipeline}: ${headline}`,
     text: [
-      `${pipeline}, ${timeText(nowMs)}: ${headline}.`,
+      `${pipeline}, ${timeText(new Date(nowMs).toISOString())}: ${headline}.`,
       ...section('NEW', problems, described),
       ...section('STILL OPEN', still, described),
       ...section('GONE FOR THE FIRST TIME', gone, named),
-      ...section('FINDINGS', reportedTogether(findings), described),
+      ...section('FINDINGS', together(findings), described),
       ...section('SOLVED', solved, named),
       '',
       `All days: ${page}`,
@@ -111,6 +115,6 @@ function foreign(text: string): string {
 }
 
 /** `2026-11-20 15:05 UTC` */
-function timeText(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+function timeText(iso: string): string {
+  return `${iso.slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -7,7 +7,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS, earlier } from '../days.ts';
 import type { WatchRecord } from '../lake/documents/watch-record.ts';
-import { type Candidate, type OpenProblem, openProblems } from './open-problems.ts';
+import { type Problem, problemText } from '../status/problems.ts';
+
+/** A problem that has lasted longer than its grace period, or a finding that is to be reported. */
+export type OpenProblem = Problem & { since: string };
 
 /** The least time between two messages. In minutes, because schedules start to the minute. */
 export const MINUTES_BETWEEN_MESSAGES = 60;
@@ -76,10 +79,23 @@ export function reportedSince<T extends Lasting>(
   return Object.fromEntries(since);
 }
 
+/** The candidates that are reported. @param seen by id: when a watcher run first saw it, ISO 8601 */
+export function openProblems(
+  candidates: readonly Problem[],
+  seen: Readonly<Record<string, string>>,
+  nowMs: number,
+): OpenProblem[] {
+  const now = new Date(nowMs).toISOString();
+  return candidates.flatMap((candidate) => {
+    const since = earlier(candidate.since ?? seen[candidate.id] ?? now, now);
+    return nowMs - Date.parse(since) >= candidate.graceMs ? [{ ...candidate, since }] : [];
+  });
+}
+
 /** The record after a watcher run has found the candidates. If there is news and a message may be sent, the run claims it. */
 export function afterWatch(
   record: WatchRecord,
-  candidates: readonly Candidate[],
+  candidates: readonly Problem[],
   { id, nowMs }: WatcherRun,
 ): WatchRecord {
   const now = new Date(nowMs).toISOString();
@@ -114,9 +130,8 @@ export function afterMessage(
   const { leaving } = changeFrom(record.told, problems, nowMs);
   const kept = Object.entries(record.told).filter(([, problem]) => leaving.includes(problem));
   const reported = problems.map((problem): [string, Reported] => {
-    const since = new Date(problem.sinceMs).toISOString();
-    const what = `${problem.brand} ${problem.report}: ${problem.what}`;
-    return [problem.id, { since, what, ...storedFinding(problem) }];
+    const what = `${problem.brand} ${problem.report}: ${problemText(problem)}`;
+    return [problem.id, { since: problem.since, what, ...storedFinding(problem) }];
   });
   return {
     ...record,
@@ -125,8 +140,8 @@ export function afterMessage(
   };
 }
 
-export function storedFinding({ finding }: OpenProblem): Pick<Reported, 'finding'> {
-  return finding ? { finding: { day: finding.day, until: new Date(finding.untilMs).toISOString() } } : {};
+function storedFinding({ finding, days: [day = ''] }: OpenProblem): Pick<Reported, 'finding'> {
+  return finding ? { finding: { day, until: new Date(finding.untilMs).toISOString() } } : {};
 }
 
 function mayNotify({ telling }: WatchRecord, nowMs: number): boolean {
@@ -155,7 +170,6 @@ const MAX_PENDING = 1_000;
 export function withEvents(
   record: WatchRecord,
   problems: readonly OpenProblem[],
-  tableOf: (report: string) => string,
   nowMs: number,
 ): WatchRecord {
   const before: Events = record.events ?? { sequence: 0, open: {}, pending: [] };
@@ -165,7 +179,7 @@ export function withEvents(
   // Based on the clock, so that a lost record does not lead to numbers that were used before.
   let sequence = Math.max(before.sequence, nowMs - 1);
   const next = () => ({ at, sequence: ++sequence });
-  const openings = opened.map((problem) => ({ problem, detail: { ...facts(problem, tableOf), ...next() } }));
+  const openings = opened.map((problem) => ({ problem, detail: { ...facts(problem), ...next() } }));
   const stays = new Set<unknown>([...leaving, ...remaining.map(({ id }) => id)]);
   const kept = Object.entries(known).filter((entry) => entry.some((part) => stays.has(part)));
   const open: Events['open'] = Object.fromEntries(kept);
@@ -180,17 +194,12 @@ export function withEvents(
   return { ...record, events: { sequence: news.length > 0 ? sequence : before.sequence, open, pending } };
 }
 
-function facts(
-  { id, brand, report, what, days = [], why, sinceMs, finding, settings }: OpenProblem,
-  tableOf: (report: string) => string,
-) {
+function facts({ id, brand, report, table, days, why, since, settings, ...problem }: OpenProblem) {
   return {
-    id,
-    kind: finding ? ('finding' as const) : ('problem' as const),
-    ...{ brand, report, table: tableOf(report) },
-    days: finding ? [finding.day] : days.slice(-MAX_DAYS),
-    ...{ what: shortLine(what), why: shortLine(why), since: new Date(sinceMs).toISOString() },
-    settings,
+    ...{ id, kind: problem.finding ? ('finding' as const) : ('problem' as const), brand, report, table },
+    days: days.slice(-MAX_DAYS),
+    what: shortLine(problemText({ ...problem, days })),
+    ...{ why: shortLine(why), since, settings },
   };
 }
 

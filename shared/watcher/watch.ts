@@ -6,14 +6,13 @@
  */
 import type { LakeAccess } from '../context/context.ts';
 import { mapConcurrent } from '../concurrency.ts';
-import { type MonthSpan, lastMonths, isInSpan, monthOf } from '../days.ts';
+import { lastMonths, isInSpan, monthOf } from '../days.ts';
 import { type BrandReportsError, rethrowBugs } from '../errors.ts';
 import { settingsInUse, settingsName, usedSettings } from '../lake/documents/brand-settings.ts';
 import { type Close, readCloses } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import { mayBeDue } from '../lake/documents/report-state.ts';
 import {
-  type ReportStates,
   type ReportLedgers,
   type NeedsMonth,
   type LedgerMonths,
@@ -29,18 +28,17 @@ import type { Settings } from '../settings/settings.ts';
 import { type IndexRow, calendarPage, indexPage, indexRow } from '../status/calendar.ts';
 import type { Html } from '../status/html.ts';
 import { type CalendarOptions, pageBrands } from '../status/page-brand.ts';
-import { type MessageOptions, changeMessage } from './message.ts';
-import { afterMessage, afterWatch, changeFrom, withEvents, withoutEvents } from './news.ts';
+import { changeMessage } from './message.ts';
+import { afterMessage, afterWatch, changeFrom, openProblems, withEvents, withoutEvents } from './news.ts';
 import {
-  type Candidate,
-  candidatesOf,
-  closedMonthCandidates,
-  findingCandidates,
-  firstComparedMonth,
-  openProblems,
-} from './open-problems.ts';
+  type Problem,
+  findingsIn,
+  findingsSinceClose,
+  problemText,
+  scheduleProblems,
+} from '../status/problems.ts';
 import type { Controls } from '../status/remedies.ts';
-import { tableStatuses } from '../status/table-statuses.ts';
+import { type TableStatus, tableStatuses } from '../status/table-statuses.ts';
 
 export interface WatchOptions extends Pick<LakeAccess, 'random' | 'newId' | 'log'> {
   settings: Settings;
@@ -51,7 +49,8 @@ export interface WatchOptions extends Pick<LakeAccess, 'random' | 'newId' | 'log
   events: EventSink;
   /** Publishes the number of problems, zero included. */
   countProblems: (count: number) => void;
-  message: Omit<MessageOptions, 'nowMs' | 'page'>;
+  /** The name of the pipeline, e.g. the name of the stack. */
+  pipeline: string;
   /** The address of a page in the lake. */
   pageAt: (key: string) => string;
   controls: Controls;
@@ -73,31 +72,36 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const span = lastMonths(PAGE_MONTHS, nowMs);
   const record = createLakeDocuments(options).watchRecord();
   const monthsReported = monthsOfFindings(await record.cached());
-  const fingerprints = new Map<string, string | undefined>();
-  const isJudged: NeedsMonth = (month, of) =>
-    isInSpan(month, span) ||
-    monthsReported.has(month) ||
-    mayHoldProblems(month, of, fingerprintOf(settings, fingerprints, of), nowMs);
-  const firstMonth = firstComparedMonth(nowMs);
-  const isRead: NeedsMonth = (month, of) => month >= firstMonth || isJudged(month, of);
   const brands = await brandsOf(options);
   const seenOf = await mapConcurrent([...brands], BRANDS_AT_ONCE, async ([brand, { ledgers, closeKeys }]) => {
-    const lake = await readWantedLedgers(store, reports, isRead, nowMs, {
+    const policies = new Map(
+      Object.values(reports).map((report) => {
+        const policy = enabledPolicy(settings, brand, report);
+        return [report, policy && policyFingerprint(policy)] as const;
+      }),
+    );
+    // If the report state shows that nothing in a month is due, every day of it is complete, and its ledger is not read.
+    const isJudged: NeedsMonth = (month, { report, state, upstream }) => {
+      if (isInSpan(month, span) || monthsReported.has(month)) return true;
+      const policy = policies.get(report);
+      return policy !== undefined && mayBeDue(state, policy, month, nowMs, upstream);
+    };
+    const lake = await readWantedLedgers(store, reports, isJudged, nowMs, {
       ledgers,
       brandsWithState: [brand],
     });
     // Damaged closes are ignored here: the vacuum and `close` without a month report them.
     const closes = await readCloses(store, closeKeys, () => {}, span);
     const own = { ...options, settings: settingsOfBrand(settings, brand) };
-    const { rows, failure } = await writeBrandPage(own, lake, { nowMs, closes, span });
-    return { candidates: candidatesIn(own, lake, closes, isJudged, nowMs), rows, failure };
+    const tables = tableStatuses(own.settings, reports, lake, nowMs, isJudged);
+    const { rows, failure } = await writeBrandPage(own, lake, tables, { nowMs, closes, span });
+    return { candidates: candidatesIn(own, lake, tables, closes, nowMs), rows, failure };
   });
   const candidates = seenOf.flatMap((brand) => brand.candidates);
   const run = { id: options.newId(), nowMs };
-  const tableOf = (report: string) => reports[report]?.table ?? report;
   const { seen, told, telling, events } = await record.update((current) => {
     const after = afterWatch(current, candidates, run);
-    return withEvents(after, openProblems(candidates, after.seen, nowMs), tableOf, nowMs);
+    return withEvents(after, openProblems(candidates, after.seen, nowMs), nowMs);
   });
   const open = openProblems(candidates, seen, nowMs);
   const problems = open.filter(({ finding }) => !finding);
@@ -106,9 +110,7 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const message =
     isNews &&
     changeMessage(changeFrom(told, open, nowMs), {
-      ...options.message,
-      page: pageAt(COVERAGE_PAGE_KEY),
-      nowMs,
+      ...{ ...options, page: pageAt(COVERAGE_PAGE_KEY), nowMs },
     });
   const notifyPeople = async () => {
     if (!message) return;
@@ -140,8 +142,8 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     ...(message && { message: message.subject }),
   });
   return {
-    problems: problems.map(({ brand, report, sinceMs, what, why }) => ({
-      ...{ brand, report, since: new Date(sinceMs).toISOString(), what, why },
+    problems: problems.map(({ brand, report, since, why, ...problem }) => ({
+      ...{ brand, report, since, what: problemText(problem), why },
     })),
     message: message ? message.subject : null,
   };
@@ -153,49 +155,26 @@ function monthsOfFindings({ told, events }: WatchRecord): Set<string> {
   return new Set(all.flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
 }
 
-/** If the report state shows that nothing in a month is due, every day of it is complete, and its ledger need not be read. */
-function mayHoldProblems(
-  month: string,
-  { state, upstream }: ReportStates,
-  fingerprint: string | undefined,
-  nowMs: number,
-): boolean {
-  return fingerprint !== undefined && mayBeDue(state, fingerprint, month, nowMs, upstream);
-}
-
-/** Of the policy of a report; `undefined` if the settings do not enable it. @param known as every month needs it */
-function fingerprintOf(
-  settings: Settings,
-  known: Map<string, string | undefined>,
-  { brand, report }: ReportStates,
-): string | undefined {
-  const id = `${brand} ${report.name}`;
-  if (!known.has(id)) {
-    const policy = enabledPolicy(settings, brand, report);
-    known.set(id, policy && policyFingerprint(policy));
-  }
-  return known.get(id);
-}
-
 function candidatesIn(
   { settings, reports }: WatchOptions,
   lake: readonly ReportLedgers[],
+  tables: readonly TableStatus[],
   closes: readonly Close[],
-  isJudged: NeedsMonth,
   nowMs: number,
-): Candidate[] {
+): Problem[] {
   const used = usedSettings(lake, settings);
-  return tableStatuses(settings, reports, lake, nowMs).flatMap((table) => {
-    const { [table.report]: report } = reports;
-    const policy = report && enabledPolicy(settings, table.brand, report);
+  return tables.flatMap((table) => {
+    const { brand, report: name, problems } = table;
+    const { [name]: report } = reports;
+    const policy = report && enabledPolicy(settings, brand, report);
     if (!policy) return [];
-    const stored = lake.find((each) => each.brand === table.brand && each.report.name === report.name);
-    const isJudgedHere = (month: string) => !stored || isJudged(month, stored);
-    const watched = { table, policy, isJudged: isJudgedHere };
-    const own = [...candidatesOf(watched, nowMs), ...findingCandidates(watched, nowMs)];
-    return [...own, ...closedMonthCandidates(watched, closes, nowMs)].map((candidate) => ({
-      ...candidate,
-      settings: settingsName(used, table.brand),
+    const own = closes.filter((close) => close.brand === brand);
+    const findings = [...findingsIn(table), ...findingsSinceClose(table, own)].filter(
+      ({ finding }) => finding?.isCertain && nowMs < finding.untilMs,
+    );
+    return [...problems, ...scheduleProblems(table, policy), ...findings].map((problem) => ({
+      ...problem,
+      settings: settingsName(used, brand),
     }));
   });
 }
@@ -232,13 +211,13 @@ function settingsOfBrand(settings: Settings, brand: string): Settings {
 
 /** @returns also why the page could not be written: people are told about problems first */
 async function writeBrandPage(
-  { settings, reports, store, controls, pageAt }: WatchOptions,
+  { settings, store, controls, pageAt }: WatchOptions,
   lake: readonly ReportLedgers[],
-  { span, ...shown }: Pick<CalendarOptions, 'nowMs' | 'closes'> & { span: MonthSpan },
+  tables: readonly TableStatus[],
+  shown: Pick<CalendarOptions, 'nowMs' | 'closes' | 'span'>,
 ): Promise<{ rows: IndexRow[]; failure?: BrandReportsError }> {
   const { notes } = settingsInUse(lake, settings, 'the deployment');
   const options = { ...shown, settings, controls, notes };
-  const tables = tableStatuses(settings, reports, lake, shown.nowMs, span);
   const rows = pageBrands(tables, store.url, options).map(indexRow);
   try {
     const page = calendarPage(tables, store.url, options, pageAt(COVERAGE_PAGE_KEY));

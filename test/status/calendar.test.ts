@@ -15,7 +15,7 @@ import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made
 
 const YESTERDAY = addDays(TODAY, -1);
 const onCommandLine = commandControls({ lake: './lake', settings: 'cdk.json' });
-const inConsole = consoleControls('eu-central-1', 'BrandReports').page;
+const inConsole = consoleControls('eu-central-1', 'BrandReports');
 
 function drawn(tables: readonly TableStatus[], controls = onCommandLine): string {
   const options = { settings: settingsOf('acme', 'globex'), nowMs: NOW_MS, controls };
@@ -226,7 +226,10 @@ describe('the headline', () => {
 
   it.each<[string, Partial<TableStatus>]>([
     ['among those shown', { days: madeTable('order_list', { '2026-11-10': 'missing' }).days }],
-    ['in earlier months', { overdueBefore: ['2025-03'] }],
+    [
+      'in earlier months',
+      { days: madeTable('order_list', { '2025-03-10': 'missing' }, { from: '2025-03-01' }).days },
+    ],
   ])('of several brands follows the list of brands with missing days: %s', (_name, rest) => {
     const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
     expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
@@ -236,16 +239,16 @@ describe('the headline', () => {
 
   it('of several brands follows a sentence that all brands are complete', () => {
     expect(
-      plain(drawn([madeTable('order_list'), { ...madeTable('order_list'), brand: 'globex' }])),
+      plain(drawn([madeTable('order_list'), madeTable('order_list', {}, { brand: 'globex' })])),
     ).toContain('All 2 brands are complete.');
   });
 
-  it('is followed by earlier months with missing days', () => {
-    const late = madeTable('order_list', {}, { overdueBefore: ['2025-03', '2025-04', '2025-06'] });
-    expect(textOf(drawn([late]), 'earlier')).toBe(
-      'Earlier months, not shown here, with missing or overdue days: orders: 3 months from 2025-03 to 2025-06.',
-    );
-    expect(drawn([madeTable('order_list')])).not.toContain('Earlier months');
+  it('is followed by problems of months that the calendar does not show', () => {
+    const late = madeTable('order_list', { '2025-03-10': 'missing' }, { from: '2025-03-01' });
+    const options = { settings: settingsOf('acme'), nowMs: NOW_MS, controls: onCommandLine };
+    const { markup } = calendarPage([late], './lake', { ...options, span: { from: '2026-11' } });
+    expect(plain(markup)).toContain('orders 1 day missing: 2025-03-10');
+    expect(markup.match(/(?<=<h4>)[^<]+/g)).toEqual(['November 2026']);
   });
 });
 
@@ -253,24 +256,27 @@ describe('a damaged document', () => {
   const key = 'ledger/order_list/acme/2026-10.json';
   const message = `${key} cannot be used: it is not JSON.`;
   const table = madeTable('order_list', {}, { damaged: [{ key, month: '2026-10', message }] });
-  const damagedMonth = {
-    ...table,
-    days: table.days.map((day) =>
-      day.dt.startsWith('2026-10')
-        ? {
-            ...statusDay(day.dt, 'failed'),
-            failure: { kind: 'config' as const, code: 'damaged_document', message },
-          }
-        : day,
-    ),
-  };
+  const damagedMonth = madeTable(
+    'order_list',
+    {},
+    {
+      ...table,
+      days: table.days.map((day) =>
+        day.dt.startsWith('2026-10')
+          ? {
+              ...statusDay(day.dt, 'failed'),
+              failure: { kind: 'config' as const, code: 'damaged_document', message },
+            }
+          : day,
+      ),
+    },
+  );
 
-  it('is named with the unknown days and the command that restores it', () => {
+  it('is named with the unknown days', () => {
     const markup = drawn([damagedMonth]);
     const text = plain(markup);
-    expect(text).toContain(`orders failed: 2026-10-01 to 2026-10-31 config (damaged_document): ${message}`);
     expect(text).toContain(
-      `Damaged documents of the lake: ${key}. To restore them: npx brand-reports verify --restore --lake ./lake`,
+      `orders 31 days failed: 2026-10-01 to 2026-10-31config (damaged_document): ${message}`,
     );
     expect(titles(markup)).toContain(
       'orders 2026-10-05\nfailed: the last attempt failed\n1,234 rows\nlast read 2026-10-06 02:02\nfailed: damaged_document\nnext due 2026-11-20 11:00',
@@ -347,7 +353,7 @@ describe('the suggested action', () => {
   const failing = (kind: ErrorKind) => {
     const table = madeTable('order_list', { '2026-11-10': 'failed' });
     const days = table.days.map((day) => (day.failure ? { ...day, failure: { ...failure, kind } } : day));
-    return [{ ...table, days }];
+    return [madeTable('order_list', {}, { days })];
   };
   const SYNC = 'npx brand-reports sync order_list --brand acme --lake ./lake --settings cdk.json';
 
@@ -377,7 +383,7 @@ describe('the suggested action', () => {
     [
       'a brand that is not in the settings',
       [madeTable('order_list', { '2026-11-10': 'failed' }, { brand: 'gone' })],
-      'No run reads this brand: it is not in the settings.',
+      'No run reads the report: the settings of the brand do not enable it.',
     ],
   ])('is given for %s', (_name, tables, text) => {
     expect(plain(drawn(tables))).toContain(text);
@@ -399,8 +405,8 @@ describe('the suggested action', () => {
       's3://lake/prod --database NAME --settings cdk.json',
     ],
   ])('on the command line takes %s', (_name, lake, words) => {
-    const { markup } = commandControls({ lake, settings: 'cdk.json' }).sync(['order_list'], 'acme');
-    expect(plain(markup).replace(/&#39;/g, "'")).toContain(`--lake ${words}`);
+    const { text } = commandControls({ lake, settings: 'cdk.json' })('sync', ['order_list'], 'acme');
+    expect(text).toContain(`--lake ${words}`);
   });
 
   it('lists the days as ranges, and the message of a failure once for all its days', () => {
@@ -412,7 +418,7 @@ describe('the suggested action', () => {
     };
     const text = plain(drawn([madeTable('order_list', days as Record<string, DayState>)]));
     expect(text).toContain(
-      'orders failed: 2026-10-05 to 2026-10-07, 2026-11-10 contract (no_list): report/order_list',
+      'orders 4 days failed: 2026-10-05 to 2026-10-07, 2026-11-10contract (no_list): report/order_list',
     );
     expect(text.split(failure.message)).toHaveLength(2);
   });
@@ -428,16 +434,16 @@ describe('the suggested action', () => {
       ]),
     );
     expect(text).toContain(
-      'orders, clicks missing: 2026-11-10 to 2026-11-11 transactions missing: 2026-11-12',
+      'orders, clicks 2 days missing: 2026-11-10 to 2026-11-11runs read the newest days first',
     );
-    expect(text.match(/npx brand-reports sync/g)).toHaveLength(1);
-    expect(text).toContain('sync order_list clicks_list transaction_list --brand acme');
+    expect(text.match(/npx brand-reports sync/g)).toHaveLength(2);
+    expect(text).toContain('sync order_list clicks_list --brand acme');
   });
 
   it('counts the problems that are too many to list', () => {
     const days = daysFrom('2026-10-01', '2026-10-25').map((dt) => ({
       ...statusDay(dt, 'failed'),
-      failure: { ...failure, message: `because of ${dt}` },
+      failure: { ...failure, code: `code_${dt}` },
     }));
     expect(plain(drawn([madeTable('order_list', {}, { days })]))).toContain('and 5 more');
   });
@@ -469,10 +475,7 @@ describe('text from outside', () => {
       },
     ],
     ['a brand in the lake', (brand) => drawn([madeTable('order_list', everyState, { brand })], inConsole)],
-    [
-      'a table',
-      (table) => drawn([madeTable('order_list', everyState, { table, overdueBefore: ['2025-01'] })]),
-    ],
+    ['a table', (table) => drawn([madeTable('order_list', everyState, { table })])],
     [
       'the column of a sum, and the sum',
       (text) => {

@@ -4,6 +4,8 @@ import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import type { DayState } from '../../shared/planning/day-state.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
+import { enabledPolicy } from '../../shared/planning/policy.ts';
+import { problemsOf } from '../../shared/status/problems.ts';
 import type { TableStatus } from '../../shared/status/table-statuses.ts';
 
 export const TODAY = '2026-11-20';
@@ -58,14 +60,18 @@ export function statusDay(dt: string, state: DayState): DayFacts {
 export function madeTable(
   report: string,
   but: Record<string, DayState> = {},
-  { brand = 'acme', from = '2026-09-10', ...rest }: Partial<TableStatus> & { from?: string } = {},
+  {
+    brand = 'acme',
+    from = '2026-09-10',
+    ...rest
+  }: Partial<Omit<TableStatus, 'problems'>> & { from?: string } = {},
 ): TableStatus {
   const days = daysFrom(from, TODAY).map((dt) => {
     const usual = dt === TODAY ? 'open' : dt > addDays(TODAY, -30) ? 'complete' : 'settled';
     return statusDay(dt, but[dt] ?? usual);
   });
   const table = reports[report]?.table ?? report;
-  return {
+  const made = {
     brand,
     report,
     table,
@@ -75,4 +81,6 @@ export function madeTable(
     days,
     ...rest,
   };
+  const policy = reports[report] && enabledPolicy(settingsOf('acme', 'globex'), brand, reports[report]);
+  return { ...made, problems: problemsOf(made, policy, NOW_MS) };
 }

@@ -62,7 +62,7 @@ describe('the runs', () => {
       'runs that have failed since a success',
       { ...enabled, lastRun: failed },
       's3://lake/prod',
-      'orders|2026-11-19 09:10|failed since|2026-11-20 08:00|2026-11-20 11:00| orders| runs fail: auth (refused): &lt;img',
+      'orders|2026-11-19 09:10|failed since|2026-11-20 08:00|2026-11-20 11:00|',
     ],
     [
       'a folder, in which no schedule starts runs',
@@ -226,14 +226,14 @@ describe('findings', () => {
     const days = [found('2026-11-01'), found('2026-11-02', `SELECT '${HOSTILE}'`)];
     const markup = page({ days });
     expect(part(markup, /^Findings/)).toContain(
-      "orders| orders2026-11-02: 3SQL: the odd rows of orders 2026-11-02|SELECT '&lt;img src=x onerror=alert(1)&gt;'|2026-11-01: 3|CellKind.|",
+      "orders| orders on 2 days: 2026-11-01 to 2026-11-022026-11-02: 3; 2026-11-01: 3SQL: the odd rows of the newest day|SELECT '&lt;img src=x onerror=alert(1)&gt;'|CellKind.|",
     );
     expect(markup).not.toContain(HOSTILE);
   });
 
   it('of more than eight days are counted', () => {
     const days = Array.from({ length: 10 }, (_, nth) => found(addDays('2026-11-01', nth)));
-    expect(part(page({ days }), /^Findings/)).toContain('and 2 more days');
+    expect(part(page({ days }), /^Findings/)).toContain('; and 2 more days');
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { isInSpan } from '../../shared/days.ts';
 import { readLedgers } from '../../shared/lake/documents/read.ts';
 import { brandSettingsKey, brandStateKey, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -41,7 +42,7 @@ async function statuses(
     return store.get(key);
   };
   const lake = await readLedgers({ ...store, get }, reports, span);
-  const orders = tableStatuses(settings, reports, lake, NOW_MS, span).find(
+  const orders = tableStatuses(settings, reports, lake, NOW_MS, (month) => isInSpan(month, span)).find(
     ({ report }) => report === ORDERS.report,
   );
   if (!orders) throw new Error('orders are enabled');
@@ -86,38 +87,16 @@ describe('the statuses of some months', () => {
     });
   });
 
-  it('are known if the report state is damaged, except for days that are due before the span', async () => {
+  it('are known if the report state is damaged', async () => {
     const key = brandStateKey('acme');
     const { orders, day } = await statuses({ from: '2026-10' }, {}, key);
     expect(orders).toMatchObject({ damaged: [{ key }], hasReturnedRecords: true });
-    expect(orders).not.toHaveProperty('overdueBefore');
     expect(day('2026-10-31')?.state).toBe('settled');
   });
 
   it('cover all days from the start date to today if no span is given', async () => {
     const { orders } = await statuses({});
-    expect([orders.days[0]?.dt, orders.days.at(-1)?.dt, orders.overdueBefore]).toEqual([
-      '2026-09-10',
-      TODAY,
-      undefined,
-    ]);
-  });
-
-  it.each<[string, Record<string, string | null>, string[]]>([
-    ['a month that is missing in the report state', { '2026-10': null }, ['2026-09']],
-    [
-      'a month that has been due for longer than the schedule allows',
-      { '2026-09': '2026-11-20T12:59:00.000Z', '2026-10': null },
-      ['2026-09'],
-    ],
-    [
-      'no month that has been due for a moment only',
-      { '2026-09': '2026-11-20T14:59:00.000Z', '2026-10': null },
-      [],
-    ],
-    ['no month that is settled', { '2026-09': null, '2026-10': null }, []],
-  ])('report as overdue before them %s', async (_name, due, overdue) => {
-    expect((await statuses({ from: '2026-11' }, due)).orders.overdueBefore).toEqual(overdue);
+    expect([orders.days[0]?.dt, orders.days.at(-1)?.dt]).toEqual(['2026-09-10', TODAY]);
   });
 
   it.each<[string, object, object]>([

@@ -103,8 +103,8 @@ async function problems(startDate: string): Promise<string[]> {
     notifier: { tell: async ({ subject }) => void messages.push(subject) },
     events: { send: async () => {} },
     countProblems: () => {},
-    message: { pipeline: 'Pipeline', controls: consoleControls('us-east-1', 'Pipeline').text },
-    controls: consoleControls('us-east-1', 'Pipeline').page,
+    pipeline: 'Pipeline',
+    controls: consoleControls('us-east-1', 'Pipeline'),
     pageAt: (key) => key,
   });
   return found.problems.map(({ what }) => what);

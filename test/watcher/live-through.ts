@@ -1,11 +1,19 @@
 import fc from 'fast-check';
 import { MINUTE_MS } from '../../shared/days.ts';
-import type { Candidate } from '../../shared/watcher/open-problems.ts';
+import type { Problem } from '../../shared/status/problems.ts';
 
 export const START_MS = Date.parse('2026-03-01T00:50:00Z');
 
-export function candidate(id: string, more: Partial<Candidate> = {}): Candidate {
-  const of = { id, brand: 'acme', report: 'order_list', what: `${id} is wrong`, why: 'it is' };
+export function candidate(id: string, more: Partial<Problem> = {}): Problem {
+  const of = {
+    id,
+    brand: 'acme',
+    report: 'order_list',
+    table: 'orders',
+    what: `${id} is wrong`,
+    days: [],
+    why: 'it is',
+  };
   return { ...of, graceMs: 0, remedy: { sentence: 'Wait' }, ...more };
 }
 
@@ -41,4 +49,4 @@ export function liveThrough<Fate, Watcher extends { run: Run<Fate> }>(
   return { ...watcher, nowMs };
 }
 
-type Run<Fate> = (nowMs: number, candidates: readonly Candidate[], fate: Fate) => void;
+type Run<Fate> = (nowMs: number, candidates: readonly Problem[], fate: Fate) => void;

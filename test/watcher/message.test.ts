@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { consoleControls } from '../../functions/console-controls.ts';
 import { changeMessage } from '../../shared/watcher/message.ts';
-import type { OpenProblem } from '../../shared/watcher/open-problems.ts';
+import type { OpenProblem } from '../../shared/watcher/news.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { anyCharacter } from '../fixtures/texts.ts';
 
@@ -10,14 +10,16 @@ const options = {
   pipeline: 'BrandReports',
   page: 'https://eu-central-1.console.aws.amazon.com/s3/object/lake?region=eu-central-1&prefix=status/coverage.html',
   nowMs: Date.parse('2026-11-20T15:50:07Z'),
-  controls: consoleControls('eu-central-1', 'BrandReports').text,
+  controls: consoleControls('eu-central-1', 'BrandReports'),
 };
 const FAILED: OpenProblem = {
   id: 'acme order_list failed no_credentials',
   brand: 'acme',
   report: 'order_list',
-  what: '2 days failed: 2026-11-18 to 2026-11-19',
-  sinceMs: Date.parse('2026-11-19T06:00:00Z'),
+  table: 'orders',
+  what: 'failed',
+  days: ['2026-11-18', '2026-11-19'],
+  since: '2026-11-19T06:00:00.000Z',
   graceMs: 0,
   why: 'config (no_credentials): the secret brand-reports/acme does not exist',
   remedy: { sentence: 'Fix what the message names, then', start: 'sync' },
@@ -28,6 +30,7 @@ const THROTTLED: OpenProblem = {
   brand: 'globex',
   report: 'clicks_list',
   what: 'runs are throttled',
+  days: [],
   why: 'the service answered 40 of 90 requests of the last run with HTTP 429',
   remedy: {
     sentence: 'Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy',
@@ -85,11 +88,12 @@ All days: ${options.page}
     const fell = (day: string, detail: string, hour: number): OpenProblem => ({
       ...FAILED,
       id: `acme order_list rows_fell ${day}`,
-      what: `rows fell: ${day}`,
-      sinceMs: Date.parse(`2026-11-20T0${hour}:00:00Z`),
+      what: 'rows fell',
+      days: [day],
+      since: `2026-11-20T0${hour}:00:00Z`,
       why: detail,
       remedy: { sentence: 'Compare the day with the dashboard of the brand' },
-      finding: { title: 'rows fell', day, untilMs: 0 },
+      finding: { untilMs: 0, isCertain: true },
     });
     const opened = [
       fell('2026-11-18', '90 rows before, 40 now', 7),
@@ -114,7 +118,7 @@ NEW
 FINDINGS
 - acme order_list: rows fell on 2 days: 2026-11-17 to 2026-11-18
   since 2026-11-20 06:00 UTC
-  Why: 2026-11-17: 120 rows before, 60 now; 2026-11-18: 90 rows before, 40 now
+  Why: 2026-11-18: 90 rows before, 40 now; 2026-11-17: 120 rows before, 60 now
   What to do: Compare the day with the dashboard of the brand.
 
 SOLVED
@@ -138,7 +142,7 @@ All days: ${options.page}
     [
       'the last problem is solved and there is a finding',
       {
-        opened: [{ ...FAILED, finding: { title: 't', day: '2026-11-18', untilMs: 0 } }],
+        opened: [{ ...FAILED, finding: { untilMs: 0, isCertain: true } }],
         remaining: [],
         leaving: [],
         solved: [SOLVED],
@@ -184,7 +188,7 @@ All days: ${options.page}
       'evil. example evil [.]example',
     ],
   ])('contains no link in text of the service: %s', (_name, written, shown) => {
-    const opened = [{ ...FAILED, why: written, what: written }];
+    const opened = [{ ...FAILED, why: written, what: written, days: [] }];
     const reported = { ...SOLVED, what: written };
     const { text } = changeMessage(
       { opened, remaining: [], leaving: [reported], solved: [reported] },
@@ -244,7 +248,7 @@ All days: ${options.page}
     const written = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(''));
     fc.assert(
       fc.property(written, written, (why, what) => {
-        const opened = [{ ...FAILED, why, what }];
+        const opened = [{ ...FAILED, why, what, days: [] }];
         const reported = { ...SOLVED, what };
         const change = { opened, remaining: opened, leaving: [reported], solved: [reported] };
         const { text } = changeMessage(change, options);

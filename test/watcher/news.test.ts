@@ -2,8 +2,16 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
 import { parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
-import { MINUTES_BETWEEN_MESSAGES, afterWatch, afterMessage, changeFrom } from '../../shared/watcher/news.ts';
-import { type OpenProblem, type Candidate, openProblems } from '../../shared/watcher/open-problems.ts';
+import type { Problem } from '../../shared/status/problems.ts';
+import {
+  MINUTES_BETWEEN_MESSAGES,
+  type OpenProblem,
+  afterWatch,
+  afterMessage,
+  changeFrom,
+  openProblems,
+} from '../../shared/watcher/news.ts';
+
 import { type HistoricWatch, START_MS, candidate, histories, liveThrough, wrong } from './live-through.ts';
 
 /** The id in a text such as `acme order_list: a is wrong`. */
@@ -23,7 +31,7 @@ function startWatcher() {
   return {
     messages,
     record: () => record,
-    run: (nowMs: number, candidates: readonly Candidate[], fate: Fate = 'ends') => {
+    run: (nowMs: number, candidates: readonly Problem[], fate: Fate = 'ends') => {
       const watcherRun = { id: `run-${++runs}`, nowMs };
       record = afterWatch(record, candidates, watcherRun);
       const problems = openProblems(candidates, record.seen, nowMs);

@@ -98,11 +98,8 @@ function runWatcher(nowMs = NOW_MS, options: Partial<WatchOptions> = {}) {
     notifier: { tell: async (message) => void messages.push(message) },
     events: bus,
     countProblems: (count) => void counts.push(count),
-    message: {
-      pipeline: 'BrandReports',
-      controls: consoleControls('us-east-1', 'BrandReports').text,
-    },
-    controls: consoleControls('us-east-1', 'BrandReports').page,
+    pipeline: 'BrandReports',
+    controls: consoleControls('us-east-1', 'BrandReports'),
     pageAt: (key) => `https://s3.example/${key}`,
     ...options,
   });
@@ -298,7 +295,11 @@ describe('the events of a watcher run', () => {
     };
     const found = {
       ...{ ...common, id: `acme order_list rows_fell ${addDays(TODAY, -2)}`, kind: 'finding' },
-      ...{ days: [addDays(TODAY, -2)], what: `rows fell: ${addDays(TODAY, -2)}`, why: expect.any(String) },
+      ...{
+        days: [addDays(TODAY, -2)],
+        what: `rows fell on 1 day: ${addDays(TODAY, -2)}`,
+        why: expect.any(String),
+      },
     };
     const at = (nowMs: number) => new Date(nowMs).toISOString();
     expect(events).toEqual([
@@ -351,7 +352,9 @@ describe('a finding', () => {
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
     for (const hours of [1.4, 1.45]) await runAgain(hours);
     expect(subjects()).toEqual(['findings: 1 new', 'findings: 1 solved']);
-    expect(messages[1]?.text).toContain(`SOLVED\n- acme order_list: rows fell: ${YESTERDAY} (since `);
+    expect(messages[1]?.text).toContain(
+      `SOLVED\n- acme order_list: rows fell on 1 day: ${YESTERDAY} (since `,
+    );
   });
 
   it('is not repeated beside a problem, and is not reported as solved when it is two weeks old', async () => {

@@ -33,11 +33,8 @@ it('a watcher run that dies after any of its operations loses no event and no me
         ...{ log: () => {}, countProblems: () => {} },
         notifier: { tell: () => outside(() => messages++) },
         events: { send: (sent) => outside(() => events.push(...sent)) },
-        message: {
-          pipeline: controls.stack,
-          controls: consoleControls(controls.region, controls.stack).text,
-        },
-        controls: consoleControls(controls.region, controls.stack).page,
+        pipeline: controls.stack,
+        controls: consoleControls(controls.region, controls.stack),
         pageAt: (key) => key,
       }).then(
         () => {

@@ -51,10 +51,11 @@ export function roleGaps(
     // Without a currency the place of an amount is open, and the gap of the currency reports that.
     const places = placesOf(columns, own);
     const evidence = whyEmpty({ role, fields: own, columns: places.map(({ column }) => column.name) }, days);
+    if (evidence === undefined) return [];
     const using = viewsOf(reports, report).filter((view) =>
       rolesUsedBy(all, view).some(({ table, name }) => table === report.table && name === role),
     );
-    if (evidence === undefined || using.every(isBaseView)) return [];
+    if (using.every(isBaseView)) return [];
     const views = using.map(({ name }) => name);
     const similar = role === 'currency' ? names.filter((name) => LIKE_CURRENCY.test(name)) : [];
     const known = [...wellKnown(role, names), ...similar].filter((name) => !own.includes(name));

@@ -5,8 +5,10 @@ import type { DayState } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { type WatchedReport, openProblems, candidatesOf } from '../../shared/watcher/open-problems.ts';
-import { NOW_MS, TODAY, failure, madeTable, settingsOf } from '../status/made-statuses.ts';
+import { problemText, problemsOf, scheduleProblems } from '../../shared/status/problems.ts';
+import type { TableStatus } from '../../shared/status/table-statuses.ts';
+import { openProblems } from '../../shared/watcher/news.ts';
+import { NOW_MS, TODAY, failure, madeTable, settingsOf } from './made-statuses.ts';
 
 const ago = (ms: number) => new Date(NOW_MS - ms).toISOString();
 const YESTERDAY = addDays(TODAY, -1);
@@ -37,26 +39,27 @@ function watched(
     schedule = 'rate(1 hour)',
     lastRun = RUN,
     ...more
-  }: { schedule?: string; lastRun?: LastRun | null } & Partial<
-    Pick<WatchedReport, 'isJudged' | 'table'>
-  > = {},
-): WatchedReport {
+  }: { schedule?: string; lastRun?: LastRun | null; table?: TableStatus } = {},
+) {
   return {
     table: madeTable('order_list', but, lastRun ? { lastRun } : {}),
     policy: policyFor(schedule),
-    isJudged: () => true,
     ...more,
   };
 }
+type WatchedReport = ReturnType<typeof watched>;
+
+const candidatesOf = ({ table, policy }: WatchedReport) => [
+  ...problemsOf(table, policy, NOW_MS),
+  ...scheduleProblems(table, policy),
+];
 
 /** The problems if every candidate was first seen so long ago. */
 function problemsSeen(report: WatchedReport, seenMs: number) {
-  const candidates = candidatesOf(report, NOW_MS);
+  const candidates = candidatesOf(report);
   const seen = Object.fromEntries(candidates.map(({ id }) => [id, ago(seenMs)]));
-  return openProblems(candidates, seen, NOW_MS).map(({ id, what, sinceMs }) => ({
-    id: id.replace('acme order_list ', ''),
-    what,
-    since: new Date(sinceMs).toISOString(),
+  return openProblems(candidates, seen, NOW_MS).map(({ id, since, ...problem }) => ({
+    ...{ id: id.replace('acme order_list ', ''), what: problemText(problem), since },
   }));
 }
 const kinds = (report: WatchedReport, seenMs = 0) => problemsSeen(report, seenMs).map(({ id }) => id);
@@ -87,11 +90,6 @@ describe('a report has no problem', () => {
     ],
     ['after one run that was throttled', watched({}, { lastRun: { ...RUN, throttles: 39 } }), HOUR_MS],
     ['if few responses were HTTP 429', watched({}, { lastRun: { ...RUN, throttles: 3 } }), DAY_MS],
-    [
-      'in a month in which nothing is due',
-      watched({ [YESTERDAY]: 'failed' }, { isJudged: () => false }),
-      DAY_MS,
-    ],
     ['before its first run', watched({}, { lastRun: null }), 5 * HOUR_MS],
   ])('and is not reported %s', (_name, report, seenMs) => {
     expect(kinds(report, seenMs)).toEqual([]);
@@ -125,7 +123,7 @@ describe('a report has no problem', () => {
 describe('days in progress', () => {
   it('are no problem if each watcher run finds other days, as while a history is read', () => {
     const [first, second] = ['2026-09-11', '2026-09-10'].map((day) =>
-      candidatesOf(watched({ [day]: 'in_progress' }), NOW_MS),
+      candidatesOf(watched({ [day]: 'in_progress' })),
     );
     const seen = Object.fromEntries((first ?? []).map(({ id }) => [id, ago(2 * DAY_MS)]));
     expect(openProblems(second ?? [], seen, NOW_MS)).toEqual([]);
@@ -160,7 +158,7 @@ describe('a report has a problem', () => {
       watched({ '2026-09-10': 'missing', '2026-09-11': 'missing' }),
       3 * DAY_MS,
       'history',
-      '2 days of the history not read yet: 2026-09-10 to 2026-09-11',
+      '2 days missing: 2026-09-10 to 2026-09-11',
     ],
     [
       'if a day is in progress for a day',
@@ -175,7 +173,7 @@ describe('a report has a problem', () => {
       watched({ [YESTERDAY]: 'unverified' }),
       2 * HOUR_MS,
       'unverified',
-      '1 day without a record: 2026-11-19',
+      '1 day unverified: 2026-11-19',
     ],
     [
       'if runs fail before they read a day',
