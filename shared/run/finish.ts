@@ -51,12 +51,13 @@ export interface CoveredReport extends EndingReport {
 
 /**
  * @param ended missing for a run of a range, which the watcher must not see
+ * @returns a function that writes `coverage`. Called for all reports at once, their rows are one write
  */
-export async function coverReport(
+export async function examineReport(
   ctx: RunContext,
   { seen, examinedAll, published, sizeBefore }: Examined,
   ended: EndedReport | undefined,
-): Promise<CoveredReport> {
+): Promise<() => Promise<CoveredReport>> {
   const months = [...seen.keys()];
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
@@ -83,12 +84,14 @@ export async function coverReport(
     month > monthOf(todayIn(ctx)) || (isOtherPolicy && month < monthOf(ctx.policy.startDate));
   const left = await readableMonths(ctx, Object.keys(before.months).filter(isLeft));
   const covered = [...new Set([...months, ...verified, ...left])];
-  await writeCoverage(ctx, covered, hasReturnedRecords);
   // I3: if the machine's clock is fast and no response has corrected it, the vacuum would delete what queries still
   // read.
   const mayVacuum =
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
-  return { of: ctx, months: covered, expires: mayVacuum, finish };
+  return async () => {
+    await writeCoverage(ctx, covered, hasReturnedRecords);
+    return { of: ctx, months: covered, expires: mayVacuum, finish };
+  };
 
   async function finish(): Promise<() => Promise<void>> {
     await sendEvents(ctx, months, hasReturnedRecords);

@@ -10,7 +10,7 @@
  * the day is recorded as failed, and other reports and brands go on.
  */
 import { type BrandReportsError, asBrandReportsError, redactedFailure, stackOf } from '../errors.ts';
-import { type CoveredReport, coverReport, recordFailedRun } from './finish.ts';
+import { type CoveredReport, examineReport, recordFailedRun } from './finish.ts';
 import type { IcebergCommits } from './iceberg-commits.ts';
 import {
   type DayOutcome,
@@ -57,6 +57,7 @@ interface ReportSync extends ReportToSync {
   brokeOff?: { thrown: unknown };
   /** How the report ended, if nothing fails from now on. */
   outcome?: ReportOutcome;
+  cover?: () => Promise<CoveredReport>;
   covered?: CoveredReport;
 }
 
@@ -85,7 +86,9 @@ export async function syncReports(
   if (brokeOff) for (const sync of syncs) sync.brokeOff ??= brokeOff;
   await readDays(syncs);
 
-  for (const sync of syncs) await coverSync(sync);
+  for (const sync of syncs) await examineSync(sync);
+  // At once, because the rows of all reports in `coverage` are then one write.
+  await Promise.all(syncs.map(coverSync));
   const covered = syncs.flatMap(({ covered }) => (covered?.of.iceberg ? [covered] : []));
   const failures = covered.length > 0 ? await iceberg.commit(covered) : new Map();
   const ended: (() => Promise<SyncedReport>)[] = [];
@@ -242,7 +245,7 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
   }
 }
 
-async function coverSync(sync: ReportSync): Promise<void> {
+async function examineSync(sync: ReportSync): Promise<void> {
   const { ctx, plan, brokeOff, failedDay, days } = sync;
   if (!plan || brokeOff) return;
   const { seen, examinedAll, size: sizeBefore } = plan;
@@ -254,7 +257,15 @@ async function coverSync(sync: ReportSync): Promise<void> {
     .map(({ dt }) => dt);
   const examined = { seen, examinedAll, published, sizeBefore };
   try {
-    sync.covered = await coverReport(ctx, examined, sync.range() ? undefined : sync.outcome);
+    sync.cover = await examineReport(ctx, examined, sync.range() ? undefined : sync.outcome);
+  } catch (thrown) {
+    sync.brokeOff = { thrown };
+  }
+}
+
+async function coverSync(sync: ReportSync): Promise<void> {
+  try {
+    sync.covered = await sync.cover?.();
   } catch (thrown) {
     sync.brokeOff = { thrown };
   }

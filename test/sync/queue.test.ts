@@ -105,6 +105,16 @@ describe('the days of a run are one queue:', () => {
     expect(status).toBe('complete');
   });
 
+  it('all reports write `coverage` together at their end', async () => {
+    const lake = sample.emptyLake();
+    const written = () => [...lake.store.objects.keys()].filter((key) => /^snapshots\/coverage\//.test(key));
+    expect((await lake.sync()).status).toBe('complete');
+    expect(written()).toHaveLength(1);
+    lake.nowMs += 20 * HOUR_MS;
+    expect((await lake.sync()).status).toBe('complete');
+    expect(written()).toHaveLength(2);
+  }, 20_000);
+
   it.each<{ name: string; pagesInFlight: number; before: ReportName[] }>([
     { name: 'of an empty lake, one at a time', pagesInFlight: 1, before: [] },
     { name: 'of an empty lake, several at a time', pagesInFlight: 4, before: [] },
