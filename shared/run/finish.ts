@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { vacuumIceberg } from '../iceberg/index.ts';
 import { hasNewEvents, sendEvents } from './send-events.ts';
@@ -38,30 +37,28 @@ export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
 
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
 
-/** A report whose days are read and covered. Its Iceberg table is written next. */
-export interface CoveredReport extends EndingReport {
-  /**
-   * Sends events and removes old objects: after the Iceberg table is written, so that none of its snapshots references
-   * what is removed.
-   * @returns a function that records when each month is next due. If a run dies before that, the months stay marked dirty
-   * and the next run examines them. Called for all reports at once, their changes of the state are one write.
-   */
-  finish(): Promise<() => Promise<void>>;
+/** A report whose days are read: its end is the steps of `sync.ts`, each for all reports of the brand. */
+export interface Ending extends EndingReport {
+  of: RunContext;
+  hasReturnedRecords: boolean;
+  /** Records when each month is next due. If a run dies before, the months stay dirty and the next run examines them. */
+  record?: (state: ReportState) => ReportState;
+  examined: Examined;
+  /** What the state records of the run itself. */
+  own: Partial<ReportState>;
+  /** Missing for a run of a range, which the watcher must not see. */
+  ended: EndedReport | undefined;
 }
 
-/**
- * @param ended missing for a run of a range, which the watcher must not see
- * @returns a function that writes `coverage`. Called for all reports at once, their rows are one write
- */
 export async function examineReport(
   ctx: RunContext,
-  { seen, examinedAll, published, sizeBefore }: Examined,
+  examined: Examined,
   ended: EndedReport | undefined,
-): Promise<() => Promise<CoveredReport>> {
+): Promise<Ending> {
+  const { seen, examinedAll, published, sizeBefore } = examined;
   const months = [...seen.keys()];
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
-  const nowMs = ctx.clock.now().getTime();
   const at = new Date(ctx.clock.earlierMs()).toISOString();
   const before = await ctx.reportState.cached();
   const hasReturnedRecords =
@@ -83,40 +80,51 @@ export async function examineReport(
   const isLeft = (month: string) =>
     month > monthOf(todayIn(ctx)) || (isOtherPolicy && month < monthOf(ctx.policy.startDate));
   const left = await readableMonths(ctx, Object.keys(before.months).filter(isLeft));
-  const covered = [...new Set([...months, ...verified, ...left])];
   // I3: if the machine's clock is fast and no response has corrected it, the vacuum would delete what queries still
   // read.
-  const mayVacuum =
+  const expires =
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
-  return async () => {
-    await writeCoverage(ctx, covered, hasReturnedRecords);
-    return { of: ctx, months: covered, expires: mayVacuum, finish };
+  return {
+    ...{ of: ctx, months: [...new Set([...months, ...verified, ...left])], hasReturnedRecords, examined },
+    expires,
+    own: { viewsOf, ...(isDaily && examinedAll && { examinedAt: at }) },
+    ended,
   };
+}
 
-  async function finish(): Promise<() => Promise<void>> {
-    await sendEvents(ctx, months, hasReturnedRecords);
-    const vacuumed = mayVacuum ? await orLog(ctx, () => vacuumAll(ctx)) : undefined;
+export async function announceReport(ending: Ending): Promise<void> {
+  const { of: ctx, months, hasReturnedRecords, examined, own, ended } = ending;
+  const { seen, published } = examined;
+  await sendEvents(ctx, [...seen.keys()], hasReturnedRecords);
+  const nowMs = ctx.clock.now().getTime();
+  const found = new Map<string, ExaminedMonth>();
+  for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs, published));
+  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
+  ending.record = (current) => {
+    const recorded = recordMonths(current, found, policyFingerprint(ctx.policy), run);
+    const hasReturned = recorded.hasReturnedRecords || hasReturnedRecords;
+    const next = { ...recorded, ...own, hasReturnedRecords: hasReturned };
+    const lastRun = ended && lastRunOf(ctx, ended);
+    if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
+    return lastRun ? withLastRun(next, lastRun) : next;
+  };
+}
 
-    const examined = new Map<string, ExaminedMonth>();
-    for (const month of covered) examined.set(month, await examinedMonth(ctx, month, nowMs, published));
-    const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
-    const record = (current: ReportState) => {
-      const recorded = recordMonths(current, examined, policyFingerprint(ctx.policy), run);
-      const next = {
-        ...recorded,
-        ...(isDaily && examinedAll && { examinedAt: at }),
-        hasReturnedRecords: recorded.hasReturnedRecords || hasReturnedRecords,
-        ...(vacuumed && { vacuumedAt: at }),
-        viewsOf,
-      };
-      const lastRun = ended && lastRunOf(ctx, ended);
-      if (isDeepStrictEqual(next, current) && (!lastRun || isLastRunFresh(current, lastRun))) return current;
-      return lastRun ? withLastRun(next, lastRun) : next;
-    };
-    return async () => {
-      await ctx.reportState.update(record);
-      if (vacuumed) await orLog(ctx, () => forgetOldVersions(ctx, vacuumed));
-    };
+/**
+ * Removes old objects, after the Iceberg table is written, so that none of its snapshots references what is removed. If it
+ * fails, the next run tries again: nothing depends on it.
+ */
+export async function vacuumReport({ of: ctx, expires }: Ending): Promise<void> {
+  if (!expires) return;
+  try {
+    const months = await vacuum(ctx);
+    for (const table of LEDGER_TABLES) await vacuumLedgerTable(ctx, table);
+    await vacuumIceberg(ctx);
+    const vacuumedAt = new Date(ctx.clock.earlierMs()).toISOString();
+    await ctx.reportState.update((current) => ({ ...current, vacuumedAt }));
+    await forgetOldVersions(ctx, months);
+  } catch (thrown) {
+    ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
   }
 }
 
@@ -135,23 +143,6 @@ function lastRunOf(
 ): Omit<LastRun, 'since'> {
   const at = new Date(clock.wallMs()).toISOString();
   return { at, status, ...error, failedDays: countFailedDays(days), requests, throttles };
-}
-
-/** If the vacuum fails, the next run tries again. Nothing else stops: coverage and due times are still written. */
-async function orLog<T>(ctx: RunContext, act: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await act();
-  } catch (thrown) {
-    ctx.log({ event: 'vacuum_failed', ...errorSummary(rethrowBugs(thrown)) });
-    return undefined;
-  }
-}
-
-async function vacuumAll(ctx: RunContext): Promise<string[]> {
-  const months = await vacuum(ctx);
-  for (const table of LEDGER_TABLES) await vacuumLedgerTable(ctx, table);
-  await vacuumIceberg(ctx);
-  return months;
 }
 
 /** After two days there is time in any case, or runs whose time is always up would never do the daily work. */

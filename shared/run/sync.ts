@@ -10,7 +10,8 @@
  * the day is recorded as failed, and other reports and brands go on.
  */
 import { type BrandReportsError, asBrandReportsError, redactedFailure, stackOf } from '../errors.ts';
-import { type CoveredReport, examineReport, recordFailedRun } from './finish.ts';
+import { writeCoverage } from '../catalog/coverage.ts';
+import { type Ending, announceReport, examineReport, recordFailedRun, vacuumReport } from './finish.ts';
 import type { IcebergCommits } from './iceberg-commits.ts';
 import {
   type DayOutcome,
@@ -57,8 +58,7 @@ interface ReportSync extends ReportToSync {
   brokeOff?: { thrown: unknown };
   /** How the report ended, if nothing fails from now on. */
   outcome?: ReportOutcome;
-  cover?: () => Promise<CoveredReport>;
-  covered?: CoveredReport;
+  ending?: Ending;
 }
 
 export async function syncReports(
@@ -76,9 +76,11 @@ export async function syncReports(
     return learned;
   };
   const upstreamFirst = syncs.toSorted((a, b) => Number(!!a.upstream) - Number(!!b.upstream));
-  for (const sync of upstreamFirst) await planSync(sync, learnTime);
+  for (const sync of upstreamFirst) await guarded(sync, () => planSync(sync, learnTime));
   // At once, because the changes of all reports are then one write.
-  await Promise.all(syncs.map(beginReading));
+  await Promise.all(
+    syncs.map((sync) => guarded(sync, async () => sync.plan && sync.ctx.reportState.update(sync.plan.begin))),
+  );
   const isClock = ({ brokeOff }: ReportSync) =>
     brokeOff && asBrandReportsError(brokeOff.thrown).code === CLOCKS_DIFFER;
   // A report without due days asks for no time, and would date its end by a wrong clock.
@@ -86,17 +88,36 @@ export async function syncReports(
   if (brokeOff) for (const sync of syncs) sync.brokeOff ??= brokeOff;
   await readDays(syncs);
 
-  for (const sync of syncs) await examineSync(sync);
+  for (const sync of syncs) await guarded(sync, () => examineSync(sync));
+  const end = (sync: ReportSync, step: (ending: Ending) => Promise<unknown>) =>
+    guarded(sync, async () => sync.ending && step(sync.ending));
   // At once, because the rows of all reports in `coverage` are then one write.
-  await Promise.all(syncs.map(coverSync));
-  const covered = syncs.flatMap(({ covered }) => (covered?.of.iceberg ? [covered] : []));
+  await Promise.all(
+    syncs.map((sync) =>
+      end(sync, (ending) => writeCoverage(ending.of, ending.months, ending.hasReturnedRecords)),
+    ),
+  );
+  const covered = syncs.flatMap(({ ending, brokeOff }) => (ending?.of.iceberg && !brokeOff ? [ending] : []));
   const failures = covered.length > 0 ? await iceberg.commit(covered) : new Map();
-  const ended: (() => Promise<SyncedReport>)[] = [];
   for (const sync of syncs) {
     if (failures.has(sync.ctx)) sync.brokeOff ??= { thrown: failures.get(sync.ctx) };
-    ended.push(await finishSync(sync));
+    await end(sync, announceReport);
   }
-  return Promise.all(ended.map((record) => record()));
+  await Promise.all(
+    syncs.map((sync) => end(sync, async ({ of, record }) => record && of.reportState.update(record))),
+  );
+  for (const sync of syncs) await end(sync, vacuumReport);
+  return Promise.all(syncs.map(endSync));
+}
+
+/** A failure ends its report alone. */
+async function guarded(sync: ReportSync, act: () => Promise<unknown>): Promise<void> {
+  if (sync.brokeOff) return;
+  try {
+    await act();
+  } catch (thrown) {
+    sync.brokeOff ??= { thrown };
+  }
 }
 
 function beginSync(report: ReportToSync): ReportSync {
@@ -135,25 +156,11 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
 
 async function planSync(sync: ReportSync, learnTime: () => Promise<void>): Promise<void> {
   const { ctx, days } = sync;
-  try {
-    const plan = await planReport(ctx, sync.range, [...(sync.upstream?.left.keys() ?? [])], learnTime);
-    sync.plan = plan;
-    sync.left = new Map(plan.due.map((due) => [due.day, due]));
-    for (const day of sync.left.keys()) days.set(day, notRead(day, 'pending'));
-    for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
-  } catch (thrown) {
-    sync.brokeOff = { thrown };
-  }
-}
-
-async function beginReading(sync: ReportSync): Promise<void> {
-  const { plan, ctx } = sync;
-  if (!plan || sync.brokeOff) return;
-  try {
-    await ctx.reportState.update(plan.begin);
-  } catch (thrown) {
-    sync.brokeOff = { thrown };
-  }
+  const plan = await planReport(ctx, sync.range, [...(sync.upstream?.left.keys() ?? [])], learnTime);
+  sync.plan = plan;
+  sync.left = new Map(plan.due.map((due) => [due.day, due]));
+  for (const day of sync.left.keys()) days.set(day, notRead(day, 'pending'));
+  for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
 }
 
 function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
@@ -161,19 +168,15 @@ function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
 }
 
 async function replanDay(sync: ReportSync, day: string): Promise<void> {
-  const { ctx, plan, days, inFlight, brokeOff } = sync;
-  if (!plan || brokeOff || inFlight.has(day)) return;
-  try {
-    const due = await planDay(ctx, plan, day);
-    // Meanwhile the day may have been planned or taken.
-    const { left } = sync;
-    if (!due && left.delete(day)) days.delete(day);
-    if (!due || left.has(day) || inFlight.has(day)) return;
-    sync.left = new Map([...left.values(), due].sort(byOrder).map((each) => [each.day, each]));
-    days.set(day, notRead(day, 'pending'));
-  } catch (thrown) {
-    sync.brokeOff = { thrown };
-  }
+  const { ctx, plan, days, inFlight } = sync;
+  if (!plan || inFlight.has(day)) return;
+  const due = await planDay(ctx, plan, day);
+  // Meanwhile the day may have been planned or taken.
+  const { left } = sync;
+  if (!due && left.delete(day)) days.delete(day);
+  if (!due || left.has(day) || inFlight.has(day)) return;
+  sync.left = new Map([...left.values(), due].sort(byOrder).map((each) => [each.day, each]));
+  days.set(day, notRead(day, 'pending'));
 }
 
 interface NextDay {
@@ -235,7 +238,8 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);
     if (error && (!sync.failedDay || error.kind === 'bug')) sync.failedDay = error;
-    if (wasRead(outcome)) for (const lookups of sync.lookups) await replanDay(lookups, due.day);
+    if (wasRead(outcome))
+      for (const lookups of sync.lookups) await guarded(lookups, () => replanDay(lookups, due.day));
   } catch (thrown) {
     sync.brokeOff ??= { thrown };
   } finally {
@@ -246,8 +250,8 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
 }
 
 async function examineSync(sync: ReportSync): Promise<void> {
-  const { ctx, plan, brokeOff, failedDay, days } = sync;
-  if (!plan || brokeOff) return;
+  const { ctx, plan, failedDay, days } = sync;
+  if (!plan) return;
   const { seen, examinedAll, size: sizeBefore } = plan;
   const failure = failedDay ?? plan.error;
   const error = failure && errorSummary(failure);
@@ -256,19 +260,7 @@ async function examineSync(sync: ReportSync): Promise<void> {
     .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
     .map(({ dt }) => dt);
   const examined = { seen, examinedAll, published, sizeBefore };
-  try {
-    sync.cover = await examineReport(ctx, examined, sync.range() ? undefined : sync.outcome);
-  } catch (thrown) {
-    sync.brokeOff = { thrown };
-  }
-}
-
-async function coverSync(sync: ReportSync): Promise<void> {
-  try {
-    sync.covered = await sync.cover?.();
-  } catch (thrown) {
-    sync.brokeOff = { thrown };
-  }
+  sync.ending = await examineReport(ctx, examined, sync.range() ? undefined : sync.outcome);
 }
 
 function outcomeOf(
@@ -280,27 +272,18 @@ function outcomeOf(
   return { ...of, ...(error && { error }) };
 }
 
-/** @returns a function that records how the report ended. Called for all reports at once, they are one write */
-async function finishSync(sync: ReportSync): Promise<() => Promise<SyncedReport>> {
-  const { ctx, covered, outcome, brokeOff } = sync;
-  const failed = async (thrown: unknown): Promise<SyncedReport> => {
-    const error = redactedFailure(thrown, ctx.service);
-    // Nothing has failed, and the run that holds the lease records its end.
-    if (error.code === 'brand_busy') return { ctx, outcome: outcomeOf(sync, 'busy', errorSummary(error)) };
-    if (isEndOfRun(error)) return { ctx, outcome: outcomeOf(sync, 'incomplete') };
-    const ended = outcomeOf(sync, reportStatus([], error), errorSummary(error));
-    // The time of the record would be wrong.
-    if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, ended);
-    ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
-    return { ctx, outcome: ended };
-  };
-  try {
-    if (!covered || !outcome || brokeOff) throw brokeOff?.thrown;
-    const record = await covered.finish();
-    return () => record().then(() => ({ ctx, outcome }), failed);
-  } catch (thrown) {
-    return () => failed(thrown);
-  }
+async function endSync(sync: ReportSync): Promise<SyncedReport> {
+  const { ctx, outcome, brokeOff } = sync;
+  if (outcome && !brokeOff) return { ctx, outcome };
+  const error = redactedFailure(brokeOff?.thrown, ctx.service);
+  // Nothing has failed, and the run that holds the lease records its end.
+  if (error.code === 'brand_busy') return { ctx, outcome: outcomeOf(sync, 'busy', errorSummary(error)) };
+  if (isEndOfRun(error)) return { ctx, outcome: outcomeOf(sync, 'incomplete') };
+  const ended = outcomeOf(sync, reportStatus([], error), errorSummary(error));
+  // The time of the record would be wrong.
+  if (!sync.range() && error.code !== CLOCKS_DIFFER) await recordFailedRun(ctx, ended);
+  ctx.log({ event: 'report_failed', ...errorSummary(error), ...stackOf(error) });
+  return { ctx, outcome: ended };
 }
 
 /**
