@@ -60,8 +60,6 @@ export interface ServiceClientOptions {
 interface Sent {
   response: ResponseClass;
   requestedWaitMs: number | undefined;
-  /** The kept connection was already closed, so the service has probably not received the request. */
-  isStale: boolean;
 }
 
 /** How many responses a request may cost until two of them agree about the time. */
@@ -113,7 +111,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     return {
       response,
       requestedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined,
-      isStale: 'isStale' in result,
     };
   }
 
@@ -145,7 +142,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     await pause(waitMs, options.sleep, signal);
   }
 
-  /** Sends again at once over a new connection, or after a refusal if a new signature may help. */
+  /** Sends again at once after a refusal if a new signature may help. */
   async function tryOnce(
     turn: Turn,
     action: string,
@@ -163,7 +160,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         signing ??= await signer.sign();
         throwIfStopped(signal);
         const tried = await sendOnce(action, fields, signing, attempt + sent - 1, slotMs, signal);
-        if (tried.isStale && sent === 1) continue;
         const { response } = tried;
         if (response.is === 'success') breaker.accepted();
         if (response.is !== 'refused') return { ...tried, sent };
