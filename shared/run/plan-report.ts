@@ -15,7 +15,7 @@ import {
 } from '../lake/documents/report-state.ts';
 import { sizeOfSchema } from '../lake/documents/schema.ts';
 import { errorSummary } from '../outcome.ts';
-import { type BuildContext, type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
+import { type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
 import { probeEndDate } from '../pipeline/probe-end-date.ts';
 import { dayShapes, pendingPublications, publishDays } from '../pipeline/publish.ts';
@@ -77,12 +77,8 @@ export async function planReport(
   return { continuation, ...days, seen, begin, size, error };
 }
 
-export type PlanContext = BuildContext & Pick<RunContext, 'policy' | 'log' | 'runId'>;
-
-export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
-
 /** Finds the due days in the ledgers. It writes nothing and sends no request. */
-export async function findDueDays(ctx: PlanContext, range: Range | undefined, continuation: Continuation) {
+async function findDueDays(ctx: RunContext, range: Range | undefined, continuation: Continuation) {
   const { months, isDaily } = await monthsToExamine(ctx, range);
   const { ledgers, damagedMonths, error } = await refreshed(ctx, months, ctx.ledger);
   const looked = ctx.upstream && (await refreshed(ctx, months, ctx.upstream.ledger));
@@ -114,7 +110,7 @@ export async function planDay(
 }
 
 /** @throws BrandReportsError `config` if the first day of the range has not begun */
-export function assertBegun(ctx: PlanContext, { from }: Range): void {
+function assertBegun(ctx: RunContext, { from }: Range): void {
   const today = todayIn(ctx);
   if (from <= today) return;
   const message = `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`;
@@ -142,7 +138,7 @@ async function announceColumnsBeside(ctx: RunContext): Promise<void> {
 }
 
 async function monthsToExamine(
-  ctx: PlanContext,
+  ctx: RunContext,
   range: Range | undefined,
 ): Promise<{ months: string[]; isDaily: boolean }> {
   const state = await ctx.reportState.cached();
@@ -159,7 +155,7 @@ async function monthsToExamine(
   return { months: months.filter((month) => mayBeDue(state, fingerprint, month, nowMs, upstream)), isDaily };
 }
 
-async function refreshed({ log }: PlanContext, months: readonly string[], ledgerOf: RunContext['ledger']) {
+async function refreshed({ log }: RunContext, months: readonly string[], ledgerOf: RunContext['ledger']) {
   const damagedMonths: string[] = [];
   let error: BrandReportsError | undefined;
   const read = await Promise.all(
