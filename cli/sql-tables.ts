@@ -124,7 +124,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     if (made.past && made.past.unknown.length > 0) {
       const all = made.days.map((of) => ({ brand: of.brand, report: of.report.name, dt: of.day, of }));
       const read = (await daysRead(connection, sql, all)).map(({ of }) => of);
-      refuseUnknown(made.past, read, typeof lake.asOf === 'number' ? lake.asOf : undefined);
+      refuseUnknown(made.past, read);
     }
     return connection;
   } catch (thrown) {

@@ -12,7 +12,7 @@ type Names = 'unknown_brand' | 'unknown_report' | 'unknown_table' | 'several_bra
 type Answers = 'no_answer' | 'no_terminal' | 'not_confirmed' | 'place_taken' | 'start_date' | 'time_zone';
 type Files = 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
 type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
-type Queries = 'before_first_version' | 'event_not_received' | 'not_known_then' | 'sql' | 'sql_refused';
+type Queries = 'event_not_received' | 'not_known_then' | 'sql' | 'sql_refused';
 
 type Settings = 'end_date' | 'report_off' | 'settings' | 'settings_json' | 'settings_maintained';
 type MoreSettings = 'settings_missing' | 'settings_unreadable' | 'start_to_come';

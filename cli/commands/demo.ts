@@ -23,7 +23,7 @@ import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { print, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { showProgress } from '../progress-line.ts';
+import { showProgress } from '../progress.ts';
 import { lakeAccess } from '../run-options.ts';
 import { TEXTS } from '../query-formats.ts';
 import { query } from '../query-result.ts';

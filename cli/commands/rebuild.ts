@@ -9,7 +9,7 @@ import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, day, seconds } from '../options.ts';
 import { print, printJson } from '../output.ts';
-import { showProgress } from '../progress-line.ts';
+import { showProgress } from '../progress.ts';
 import { type RunFlags, createPlanOptions, openExistingLake } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { withRunnableCommands } from '../printed-command.ts';

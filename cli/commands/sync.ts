@@ -9,7 +9,7 @@ import { type RunFlags, createRunOptions } from '../run-options.ts';
 import { type CliCommand, command, day, seconds } from '../options.ts';
 import { note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { showProgress } from '../progress-line.ts';
+import { showProgress } from '../progress.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
