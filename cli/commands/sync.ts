@@ -12,7 +12,7 @@ import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showProgress } from '../progress.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { table } from '../text-table.ts';
+import { type TableRow, table } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
   maxSeconds?: number;
@@ -91,7 +91,7 @@ function readable(options: RunOptions, flags: SyncFlags): RunOptions {
   throw configError('report_off', message);
 }
 
-export const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
+const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
 
 const NEXT_STEPS = {
   complete: undefined,
@@ -107,7 +107,6 @@ function nextStep({ status, reports }: SyncOutcome): string | undefined {
 
 export function syncText(outcome: SyncOutcome): string {
   const { status, reports } = outcome;
-  const next = nextStep(outcome);
   const unfinished = (['kept', 'pending', 'busy', 'waiting', 'failed'] as const).filter((outcome) =>
     reports.some(({ days }) => countOf(days, outcome) > 0),
   );
@@ -117,15 +116,26 @@ export function syncText(outcome: SyncOutcome): string {
     ...Object.fromEntries(unfinished.map((outcome) => [outcome, countOf(days, outcome)])),
     ...{ rows: days.reduce((sum, { rows }) => sum + rows, 0), requests },
   }));
-  return [
-    rows.length > 0 ? table(rows) : 'The settings enable no report.',
-    ...reports.flatMap(problem),
-    '',
-    styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),
-  ].join('\n');
+  return outcomeText(status, rows, reports.flatMap(problem), nextStep(outcome));
 }
 
-function problem({ brand, report, days, error }: ReportOutcome): string[] {
+export function outcomeText(
+  status: SyncOutcome['status'],
+  rows: readonly TableRow[],
+  problems: readonly string[],
+  next: string | undefined,
+): string {
+  const verdict = styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`);
+  return [rows.length > 0 ? table(rows) : 'The settings enable no report.', ...problems, '', verdict].join(
+    '\n',
+  );
+}
+
+type Ended = Pick<ReportOutcome, 'brand' | 'report' | 'error'> & {
+  days: readonly { dt: string; outcome: string }[];
+};
+
+export function problem({ brand, report, days, error }: Ended): string[] {
   if (!error) return [];
   const failed = days.filter(({ outcome }) => outcome === 'failed').map(({ dt }) => dt);
   const which = failed.length > 0 ? ` ${failed.sort().join(', ')}` : '';

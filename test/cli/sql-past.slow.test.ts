@@ -122,7 +122,7 @@ describe('a query as of an instant', () => {
   it('has no rows before the first commit, and counts the days', async () => {
     const lines: string[] = [];
     const before = (moments[0]?.atMs ?? 0) - 3 * HOUR_MS;
-    expect(await ask('SELECT count(*) AS n FROM orders', folder, before, lines)).toEqual([{ n: '0' }]);
+    expect(await ask('SELECT count(*) AS n FROM orders', folder, before, lines)).toEqual([{ n: 0 }]);
     expect(lines).toEqual([
       expect.stringMatching(/^\d days without rows, because they were first read later$/),
     ]);
