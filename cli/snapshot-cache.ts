@@ -15,6 +15,7 @@ import { note } from './output.ts';
 
 export interface SnapshotFiles {
   folder: string;
+  isCopied: boolean;
   /** @returns the paths, in the order of the keys; an object that is missing has no file there */
   pathsOf(keys: readonly string[]): Promise<string[]>;
 }
@@ -34,11 +35,12 @@ export function snapshotFiles(store: ObjectStore): SnapshotFiles {
       statInLake(localFolder, path);
       return path;
     };
-    return { folder: localFolder, pathsOf: async (keys) => keys.map(pathOf) };
+    return { folder: localFolder, isCopied: false, pathsOf: async (keys) => keys.map(pathOf) };
   }
   const folder = join(openCache(), hash('sha256', store.url).slice(0, 16));
   return {
     folder,
+    isCopied: true,
     async pathsOf(keys) {
       const missing = keys.filter((key) => !isUsed(join(folder, key)));
       await forEachConcurrent(missing, MAX_PARALLEL_DOWNLOADS, (key) =>

@@ -34,7 +34,7 @@ export interface PastDays {
   notes: string[];
 }
 
-/** @returns the places of the days whose newest change is later than the time; a day whose changes cannot be read is missing */
+/** @returns the places of the days whose newest change is later than the time */
 export type PlacesBy = (
   days: readonly CommittedDay[],
   at: Date,

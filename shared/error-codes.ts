@@ -23,7 +23,7 @@ type Disk = 'disk_failed' | 'disk_full' | 'file_too_large' | 'lake_not_writable'
 type Intruders = 'lake_open_to_all' | 'link_in_lake';
 type Locks = 'contended' | 'iceberg_contended' | 'lake_locked' | 'lake_unlockable' | 'too_many_open_files';
 type Damage =
-  | 'changes_unreadable'
+  | 'file_unreadable'
   | 'damaged_chunk'
   | 'damaged_document'
   | 'damaged_snapshot'

@@ -161,8 +161,8 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     '`BRAND_REPORTS_LAKE_OWNER` is not the number of an AWS account.',
     'Set it to the 12 digits of the account that owns the bucket, or unset it.',
   ],
-  changes_unreadable: [
-    'A file of the table `changes` is missing or damaged.',
+  file_unreadable: [
+    'A file that the ledgers name is missing or damaged, so an answer would lack its rows.',
     'Run `verify`: it prints the command that heals the file.',
   ],
   contended: ['Other runs changed the same document many times in a row.', 'Run again.'],

@@ -97,10 +97,7 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
       WHERE ${isOfDay} AND (what <> 'altered' OR columns IS NOT NULL OR after IS NULL) GROUP BY ALL
     ) QUALIFY row_number() OVER (PARTITION BY brand, place ORDER BY what DESC, key) <= ${most} ORDER BY what DESC, key`;
   const lake = { store, reports: { [name]: report }, settings: undefined, nowMs: Date.now(), day: of };
-  const connection = await createSqlConnection(
-    { ...lake, onUnreadable, onGap: () => {} },
-    `${daysSql}; ${changesSql}`,
-  );
+  const connection = await createSqlConnection({ ...lake, onGap: () => {} }, `${daysSql}; ${changesSql}`);
   const rowsOf = async (sql: string): Promise<Fact[]> =>
     (await connection.runAndReadAll(sql)).getRowObjectsJson();
   try {
@@ -118,13 +115,6 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
 }
 
 const TIME = "'%Y-%m-%dT%H:%M:%S.%gZ'";
-
-function onUnreadable(what: string, why: string): never {
-  throw configError(
-    'changes_unreadable',
-    `The ${what} cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`,
-  );
-}
 
 function changeOf(fact: Fact, records: readonly Fact[]) {
   return {

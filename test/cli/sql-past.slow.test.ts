@@ -163,16 +163,22 @@ describe('a query as of an instant', () => {
     lake.nowMs = before;
   });
 
-  it('leaves out a day whose changes cannot be read, with a warning', async () => {
+  it('is refused if a file that it reads is missing or damaged', async () => {
     const path = await folderNow();
     const ofDay = join(path, 'snapshots', 'orders_before', 'brand=acme', `dt=${FIRST}`);
     const [object = ''] = await readdir(ofDay);
     await writeFile(join(ofDay, object, 'part-0000.parquet'), 'damaged');
     const days = `SELECT DISTINCT dt FROM orders WHERE ${WHOLE}`;
-    expect(await ask(days, path, moments[0]?.atMs)).toEqual([{ dt: SECOND }]);
+    const refused = (what: string) => ({
+      code: 'file_unreadable',
+      message: expect.stringContaining(`${what} cannot be read: `),
+    });
+    await expect(ask(days, path, moments[0]?.atMs)).rejects.toMatchObject(
+      refused(`orders_before of acme, ${FIRST}`),
+    );
+    expect(await ask(`${days} ORDER BY dt`, path)).toEqual([{ dt: FIRST }, { dt: SECOND }]);
     await rm(join(path, 'snapshots', 'orders', 'brand=acme', `dt=${SECOND}`), { recursive: true });
-    expect(await ask(days, path, moments[0]?.atMs)).toEqual([]);
-    expect(await ask(days, path)).toEqual([{ dt: FIRST }]);
+    await expect(ask(days, path)).rejects.toMatchObject(refused(`orders of acme, ${SECOND}`));
   });
 
   it.each([
