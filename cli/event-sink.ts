@@ -3,7 +3,7 @@
  * command that reads the event from its standard input. Arguments and environment stay free of it, because a shell could run
  * a name in the event as code. The environment also lacks the credentials of the brands, which the command does not need.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { withoutCredentials } from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
@@ -37,9 +37,7 @@ export function eventSink(
 /** The command writes to our standard error. @throws BrandReportsError unless it ends with exit code 0 */
 async function runCommand(command: string, event: LakeEvent, signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw notReceived('stopped', 'was not started, because the run was stopped');
-  const env = withoutCredentials(process.env);
-  // In its own process group: a signal to the shell alone would leave the shell's children running.
-  const child = spawn(command, { shell: true, stdio: ['pipe', 2, 2], detached: true, env });
+  const child = start(command);
   const stop = () => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
@@ -58,6 +56,16 @@ async function runCommand(command: string, event: LakeEvent, signal: AbortSignal
   } finally {
     signal.removeEventListener('abort', stop);
     process.off('exit', stop);
+  }
+}
+
+function start(command: string): ChildProcess {
+  const env = withoutCredentials(process.env);
+  try {
+    // In its own process group: a signal to the shell alone would leave the shell's children running.
+    return spawn(command, { shell: true, stdio: ['pipe', 2, 2], detached: true, env });
+  } catch (thrown) {
+    return notStarted(thrown);
   }
 }
 
