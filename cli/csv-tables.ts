@@ -109,8 +109,9 @@ async function contentsOf(file: string): Promise<Contents> {
     throw cannotBeRead(error);
   });
   const first = bytes.toString('latin1', 0, HEAD_BYTES);
-  const other = OTHERS.find(([, isKind]) => isKind(first));
-  if (other) throw badCsv(`${file} is ${other[0]}, not CSV in UTF-8. ${other[2](file)}`);
+  const [kind, , encoding] = OTHERS.find(([, isKind]) => isKind(first)) ?? [];
+  const next = encoding === undefined ? 'Open it, and save it as CSV in UTF-8' : converted(encoding, file);
+  if (kind !== undefined) throw badCsv(`${file} is ${kind}, not CSV in UTF-8. ${next}`);
   if (bytes.includes(0))
     throw badCsv(`${file} contains the character NUL, so it is not text. Export it again as CSV.`);
   if (!isUtf8(bytes))
@@ -133,27 +134,21 @@ function converted(encoding: string, file: string): string {
   return `Convert it: iconv -f ${encoding} -t UTF-8 ${shellWord(file)} > ${shellWord(`${file}.utf8.csv`)}`;
 }
 
-type Kind = readonly [kind: string, isKind: (head: string) => boolean, next: (file: string) => string];
-
 const begins =
   (...starts: readonly string[]) =>
   (head: string) =>
     starts.some((start) => head.startsWith(start));
-const save = () => 'Open it in a spreadsheet program, and save the sheet as "CSV UTF-8"';
 
-const OTHERS: readonly Kind[] = [
-  ['a workbook or a zip archive', begins('PK\x03\x04', '\xd0\xcf\x11\xe0'), save],
-  [
-    'compressed with gzip',
-    begins('\x1f\x8b'),
-    (file) => `Unpack it: gzip -dc ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
-  ],
-  ['Parquet or a PDF', begins('PAR1', '%PDF'), () => 'Export it as CSV'],
-  ['UTF-16', begins('\xff\xfe', '\xfe\xff'), (file) => converted('UTF-16', file)],
-  ['UTF-16', (head) => head[1] === '\0' && head[3] === '\0', (file) => converted('UTF-16LE', file)],
-  ['UTF-16', (head) => head[0] === '\0' && head[2] === '\0', (file) => converted('UTF-16BE', file)],
-  ['JSON', (head) => /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]"\d-])/.test(head), () => 'Export it as CSV'],
-  ['HTML or XML', (head) => /^(\xef\xbb\xbf)?\s*<[!?a-z]/i.test(head), save],
+/** What is no CSV in UTF-8, and the encoding that `iconv` can convert. */
+const OTHERS: readonly (readonly [kind: string, isKind: (head: string) => boolean, encoding?: string])[] = [
+  ['a workbook or a zip archive', begins('PK\x03\x04', '\xd0\xcf\x11\xe0')],
+  ['compressed with gzip', begins('\x1f\x8b')],
+  ['Parquet or a PDF', begins('PAR1', '%PDF')],
+  ['UTF-16', begins('\xff\xfe', '\xfe\xff'), 'UTF-16'],
+  ['UTF-16', (head) => head[1] === '\0' && head[3] === '\0', 'UTF-16LE'],
+  ['UTF-16', (head) => head[0] === '\0' && head[2] === '\0', 'UTF-16BE'],
+  ['JSON', (head) => /^(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[[{\]"\d-])/.test(head)],
+  ['HTML or XML', (head) => /^(\xef\xbb\xbf)?\s*<[!?a-z]/i.test(head)],
 ];
 
 /** DuckDB's message also has advice that is for its own users. */

@@ -94,6 +94,6 @@ export async function scriptOf(lake: SqlLake): Promise<string> {
   ];
   const session: SqlSession = { run: async (sql) => statements.push(sql) };
   const pathsOf = async (keys: readonly string[]) => keys.map((key) => `${folder}/${key}`);
-  await createRelations(session, lake, { folder, pathsOf });
+  await createRelations(session, lake, { folder, isCopied: false, pathsOf });
   return `${statements.join(';\n')};\n`;
 }

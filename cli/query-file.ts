@@ -9,8 +9,7 @@ import { textOf } from '../shared/adapters/error-fields.ts';
 import { configError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { joined } from './output.ts';
-import { TEXTS } from './query-formats.ts';
-import { asSqlError, cell, prepared, query } from './query-result.ts';
+import { TEXTS, asSqlError, cell, prepared, query } from './query-result.ts';
 import { literal } from './sql-files.ts';
 
 const FORMATS = ['csv', 'json', 'parquet'] as const;

@@ -66,7 +66,7 @@ export function asSqlError(thrown: unknown): never {
   throw configError('sql', message);
 }
 
-export async function* jsonText(result: QueryResult): AsyncGenerator<string> {
+async function* jsonText(result: QueryResult): AsyncGenerator<string> {
   yield '[';
   let separator = '';
   for await (const row of resultObjects(result)) {
@@ -94,7 +94,7 @@ export async function* resultObjects({ names, types, blocks }: QueryResult): Asy
 
 const LAYOUT_ROWS = 1_000;
 
-export async function* tableText(result: QueryResult): AsyncGenerator<string> {
+async function* tableText(result: QueryResult): AsyncGenerator<string> {
   let layout: ReturnType<typeof layoutOf> | undefined;
   for await (const rows of withLayoutRows(result.blocks)) {
     if (layout === undefined) {
@@ -153,3 +153,17 @@ function usedScale(value: Json | undefined): number {
   const [, places = ''] = typeof value === 'string' ? value.split('.') : [];
   return places.replace(/0+$/, '').length;
 }
+
+/** CSV by RFC 4180: NULL is an empty cell, the empty text `""`. A text with `=` first is exact, although spreadsheets run it. */
+async function* csvText({ names, blocks }: QueryResult): AsyncGenerator<string> {
+  yield `${names.map(csvCell).join(',')}\r\n`;
+  for await (const rows of blocks) for (const row of rows) yield `${row.map(csvCell).join(',')}\r\n`;
+}
+
+function csvCell(value: Json): string {
+  if (value === null) return '';
+  const text = cell(value, undefined);
+  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export const TEXTS = { table: tableText, csv: csvText, json: jsonText };

@@ -21,7 +21,6 @@ import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource, Lake } from '../shared/ports.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { reports } from '../shared/reports/index.ts';
-import type { PlanOptions } from '../shared/run/plan-run.ts';
 import { type RunOptions, brandSettingsOf, selectBrands } from '../shared/run/run.ts';
 import { note } from './output.ts';
 import type { SharedFlags } from './options.ts';
@@ -59,7 +58,7 @@ export async function createPlanOptions(
   wanted: readonly string[],
   log: Log,
   open: typeof openLake = openLake,
-): Promise<PlanOptions> {
+): Promise<Omit<RunOptions, 'credentials' | 'send'>> {
   const settings = await readSettings(flags);
   const names = [...new Set(wanted.map((name) => reportNamed(name).name))];
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];

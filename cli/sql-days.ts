@@ -8,7 +8,6 @@ import { inDuckDb } from '../shared/reports/views/view-sql.ts';
 import type { SnapshotFiles } from './snapshot-cache.ts';
 import {
   type EmptySession,
-  type FileSource,
   PARTITION_COLUMNS,
   type Paths,
   type TableFile,
@@ -49,7 +48,6 @@ function isMoved({ place, committed: { history } }: DayAt): boolean {
 /** I3: the keys come from the ledger, and the files of a version never change. */
 export async function addTable(
   connection: EmptySession,
-  source: FileSource,
   files: SnapshotFiles,
   { report, columns, days, isPast }: DaysTable,
 ): Promise<void> {
@@ -57,14 +55,11 @@ export async function addTable(
   const filesOf = (day: DayAt) => [versionFile(day), ...(isMoved(day) ? beforeFiles(day) : [])];
   await createRelation(
     connection,
-    source,
     { name: report.table, columns: shown },
     files,
     days.flatMap(filesOf),
     (paths) => {
-      const readable = days.filter((day) => filesOf(day).every(({ key }) => paths.has(key)));
-      if (readable.length === 0) return undefined;
-      const [same, moved] = [readable.filter((day) => !isMoved(day)), readable.filter(isMoved)];
+      const [same, moved] = [days.filter((day) => !isMoved(day)), days.filter(isMoved)];
       const versions = (own: readonly DayAt[]) => rowsOf(paths, own.map(versionFile));
       const placed = () =>
         rowsAt({
@@ -88,7 +83,6 @@ export async function addTable(
 /** The changes up to the places of the days. */
 export async function addBefore(
   connection: EmptySession,
-  source: FileSource,
   files: SnapshotFiles,
   { report, columns, days, isPast }: DaysTable,
 ): Promise<void> {
@@ -96,7 +90,7 @@ export async function addBefore(
   const changed = days.filter(
     ({ place, committed: { history } }) => place === undefined || place > (history?.anewPlace ?? 0),
   );
-  await createRelation(connection, source, shape, files, changed.flatMap(beforeFiles), (paths) => {
+  await createRelation(connection, shape, files, changed.flatMap(beforeFiles), (paths) => {
     const rows = rowsOf(paths, changed.flatMap(beforeFiles));
     return isPast
       ? `SELECT b.* FROM (${rows}) AS b JOIN ${placesSql(changed)} AS a ON a.brand = b.brand AND a.dt = b.dt WHERE b._place <= a._at`

@@ -1,11 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { type Column, DAY_PARTITION_KEYS, type Value, typeSpec } from '../shared/column-types.ts';
-import type { ObjectStore } from '../shared/ports.ts';
 import { dayColumn } from '../shared/reports/views/typed-day.ts';
-import { note } from './output.ts';
+import { textOf } from '../shared/adapters/error-fields.ts';
+import { configError } from '../shared/errors.ts';
 import { printedCommand } from './printed-command.ts';
 import type { SnapshotFiles } from './snapshot-cache.ts';
-import { oneLine } from './terminal-text.ts';
 
 /** Receives statements: a connection of DuckDB, or a script. */
 export interface SqlSession {
@@ -15,12 +14,6 @@ export interface SqlSession {
 /** A session whose tables are empty until all views exist: DuckDB opens every file below a view that it creates. */
 export interface EmptySession extends SqlSession {
   fills: (() => Promise<void>)[];
-}
-
-export interface FileSource {
-  store: ObjectStore;
-  /** Missing: its rows are left out with a warning. */
-  onUnreadable?: ((what: string, why: string) => void) | undefined;
 }
 
 /** By key of an object: the path of its file. */
@@ -38,10 +31,9 @@ export async function pathsOf(files: SnapshotFiles, tableFiles: readonly TableFi
   return new Map(tableFiles.map(({ key }, index) => [key, paths[index] ?? '']));
 }
 
-/** A missing or damaged file is left out with a warning, so that all other rows stay. @param rowsOf gets at least one file */
+/** @param rowsOf gets at least one file @throws BrandReportsError `config` if one of the files cannot be read */
 export async function createRelation(
   connection: EmptySession,
-  source: FileSource,
   { name, columns }: { name: string; columns: readonly TypedColumn[] },
   files: SnapshotFiles,
   tableFiles: readonly TableFile[],
@@ -57,14 +49,8 @@ export async function createRelation(
   const paths = await pathsOf(files, tableFiles);
   await create(new Map());
   connection.fills.push(async () => {
-    try {
-      // To do this, DuckDB opens each file.
-      await create(paths);
-    } catch (thrown) {
-      const readable = await readablePaths(connection, source, tableFiles, paths);
-      if (readable.size === paths.size) throw thrown;
-      await create(readable);
-    }
+    // To do this, DuckDB opens each file.
+    await create(paths).catch(orUnreadable(connection, files, tableFiles, paths));
   });
 }
 
@@ -76,31 +62,28 @@ export function typedRows(columns: readonly TypedColumn[], rows?: string): strin
   return `(${[`SELECT ${empty} WHERE false`, ...(rows === undefined ? [] : [rows])].join(' UNION ALL BY NAME ')})`;
 }
 
-export async function readablePaths(
+/** Names the file that DuckDB could not read. */
+export function orUnreadable(
   connection: SqlSession,
-  { store, onUnreadable = warn }: FileSource,
+  { isCopied }: SnapshotFiles,
   tableFiles: readonly TableFile[],
   paths: Paths,
-): Promise<Paths> {
-  const readable = new Map<string, string>();
-  for (const [key, path] of paths) {
-    try {
-      await connection.run(`SELECT 1 FROM read_parquet(${literal(path)}) LIMIT 0`);
-      readable.set(key, path);
-    } catch (thrown) {
-      const { what = key } = tableFiles.find((file) => file.key === key) ?? {};
-      const [why = ''] = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n', 1);
-      onUnreadable(what, why);
-      // A damaged copy must not outlive its object.
-      if (store.localFolder === undefined) await rm(path, { force: true });
+) {
+  return async (thrown: unknown): Promise<never> => {
+    for (const { key, what } of tableFiles) {
+      const path = paths.get(key) ?? '';
+      await connection
+        .run(`SELECT 1 FROM read_parquet(${literal(path)}) LIMIT 0`)
+        .catch(async (of: unknown) => {
+          // A damaged copy must not outlive its object.
+          if (isCopied) await rm(path, { force: true });
+          const [why] = textOf(of, 'message').split('\n', 1);
+          const next = `"${printedCommand('verify')}" shows what to do.`;
+          throw configError('file_unreadable', `${what} cannot be read: ${why}. ${next}`);
+        });
     }
-  }
-  return readable;
-}
-
-function warn(what: string, why: string): void {
-  const left = `${what} cannot be read and is left out: ${why}`;
-  note(oneLine(`warning: ${left}. "${printedCommand('verify')}" shows what to do.`));
+    throw thrown;
+  };
 }
 
 export const PARTITION_COLUMNS = textColumns(DAY_PARTITION_KEYS);

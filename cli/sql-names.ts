@@ -23,7 +23,7 @@ const SQL_FUNCTION = 'query';
 export async function namesIn(connection: DuckDBConnection, sql: string): Promise<SqlNames> {
   const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
   const parsed = parsedTree(String(reader.getRows()[0]?.[0]));
-  // DuckDB serialises queries only, not EXPLAIN, COPY or a PIVOT without its values.
+  // DuckDB serialises queries only, not COPY or a PIVOT without its values.
   const statements = isJsonObject(parsed) && Array.isArray(parsed.statements) ? parsed.statements : undefined;
   const found: Found = { names: new Set(), texts: statements ? [] : [sql] };
   if (statements) collect(statements, new Set(), found);

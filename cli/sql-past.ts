@@ -34,13 +34,12 @@ export interface PastDays {
   notes: string[];
 }
 
-/** @returns the places of the days whose newest change is later than the time; a day whose changes cannot be read is missing */
+/** @returns the places of the days whose newest change is later than the time */
 export type PlacesBy = (
   days: readonly CommittedDay[],
   at: Date,
 ) => Promise<ReadonlyMap<CommittedDay, number>>;
 
-/** @throws BrandReportsError `config` if all of the days were first read later */
 export async function daysAtInstant(
   days: readonly DayOfLedger[],
   at: Date,
@@ -58,27 +57,21 @@ export async function daysAtInstant(
       ),
     );
   const changed: CommittedDay[] = [];
-  const later: string[] = [];
+  let later = 0;
   for (const { entry, ...day } of days) {
     const { committed, firstCommittedAt } = entry;
     if (!committed) continue;
     const { by = '9999', anewBy = '', lastBy = '', place = 0 } = committed.history ?? {};
     const own = { ...day, committed };
     const isOpen = by > then;
-    if (isOpen && firstCommittedAt !== undefined && firstCommittedAt > then) later.push(firstCommittedAt);
+    if (isOpen && firstCommittedAt !== undefined && firstCommittedAt > then) later += 1;
     else if (isOpen) past.unknown.push({ ...day, entry, why: 'open' });
     else if (anewBy > then) past.unknown.push({ ...day, entry, why: 'anew' });
     else if (lastBy > then) changed.push(own);
     else past.days.push({ ...own, place });
   }
-  if (later.length > 0 && later.length === days.filter(({ entry }) => entry.committed).length)
-    throw configError(
-      'before_first_version',
-      `The lake had no version of these tables at ${then}: the first one is of ${later.sort()[0]}. Choose that instant or a later one: --as-of ${later[0]}`,
-    );
   for (const [day, place] of await placesBy(changed, at)) past.days.push({ ...day, place });
-  if (later.length > 0)
-    past.notes.push(`${counted(later.length, 'day')} without rows, because they were first read later`);
+  if (later > 0) past.notes.push(`${counted(later, 'day')} without rows, because they were first read later`);
   return past;
 }
 
@@ -124,12 +117,8 @@ const WHY: Record<UnknownDay['why'], string> = {
   lost: 'have lost their history',
 };
 
-/** @param atMs missing: the close of a month @throws BrandReportsError `config` if the records of a day in `read` are not known */
-export function refuseUnknown(
-  { time, unknown }: PastDays,
-  read: readonly DayOfLedger[],
-  atMs: number | undefined,
-): void {
+/** @throws BrandReportsError `config` if the records of a day in `read` are not known */
+export function refuseUnknown({ time, unknown }: PastDays, read: readonly DayOfLedger[]): void {
   const refused = unknown.filter(({ entry }) => read.some((day) => day.entry === entry));
   const [first] = refused.map(({ day }) => day).sort();
   if (first === undefined) return;
@@ -137,27 +126,10 @@ export function refuseUnknown(
     const names = days.map(({ brand, report, day }) => `${brand} ${report.table} ${day}`);
     return `${listed(names)} ${WHY[why]}`;
   });
-  const known = atMs === undefined ? undefined : knownAt(read, atMs);
-  const instant =
-    known === undefined ? '' : `, or choose an instant at which all of them are known: --as-of ${known}`;
   throw configError(
     'not_known_then',
-    `As of ${time}, the records of some days are not known: ${whys.join('; ')}. Leave these days out by a condition such as dt < '${first}'${instant}.`,
+    `As of ${time}, the records of some days are not known: ${whys.join('; ')}. Leave these days out by a condition such as dt < '${first}'.`,
   );
-}
-
-/** The next instant at which each day is known or was not read yet. */
-function knownAt(days: readonly DayOfLedger[], atMs: number): string | undefined {
-  const spans = days.flatMap(({ entry: { committed, firstCommittedAt = '0000' } }) => {
-    const { by = '9999', anewBy = '' } = committed?.history ?? {};
-    const from = firstCommittedAt < by ? firstCommittedAt : by;
-    const to = by > anewBy ? by : anewBy;
-    return committed && from < to ? [{ fromMs: Date.parse(from), toMs: Date.parse(to) }] : [];
-  });
-  let nextMs = atMs;
-  for (const { fromMs, toMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs))
-    if (fromMs <= nextMs && nextMs < toMs) nextMs = toMs;
-  return nextMs <= Date.now() ? new Date(nextMs).toISOString() : undefined;
 }
 
 function erasedNote(brand: string, when: string, days: readonly { report: string; day: string }[]): string[] {

@@ -4,7 +4,7 @@
  */
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import { configError } from '../shared/errors.ts';
-import { type SqlNames, namesIn } from './sql-names.ts';
+import { namesIn } from './sql-names.ts';
 
 /**
  * Table functions of DuckDB that a query may call although they change the process (`lock_configuration` does not bind
@@ -38,10 +38,9 @@ export async function prepareQuery(
   // begins like a query has no other CREATE: the SELECT of its first statement comes before any further statement.
   const isPivot = last > 0 && QUERY.test(sql);
   if (last > 0 && !isPivot) throw refused(`${quoted(sql)} is several statements`);
-  const query = names.queries === 1 || isPivot ? names : await explainedQuery(connection, sql);
   // Preparing another statement may already write: EXPORT creates its folder.
-  if (!query) throw refused(`${quoted(sql)} is not a query${kindOf(sql)}`);
-  const called = REFUSED_FUNCTIONS.find((name) => query.includes(name));
+  if (names.queries !== 1 && !isPivot) throw refused(`${quoted(sql)} is not a query`);
+  const called = REFUSED_FUNCTIONS.find((name) => names.includes(name));
   if (called !== undefined)
     throw refused(`${quoted(sql)} calls ${called}(), or computes the text that query() runs`);
   for (let index = 0; index < last; index++) {
@@ -50,16 +49,14 @@ export async function prepareQuery(
     await type.run();
   }
   const statement = await statements.prepare(last);
-  if (READING.has(statement.statementType)) return statement;
+  if (statement.statementType === StatementType.SELECT) return statement;
   throw refused(`${quoted(sql)} is not a query but ${StatementType[statement.statementType]}`);
 }
-
-const READING: ReadonlySet<StatementType> = new Set([StatementType.SELECT, StatementType.EXPLAIN]);
 
 function refused(what: string) {
   return configError(
     'sql_refused',
-    `${what}. SQL only reads the lake. Allowed: one SELECT (also WITH, FROM and PIVOT), EXPLAIN of one (a PIVOT needs IN there), DESCRIBE, SHOW, SUMMARIZE or VALUES, e.g. "SHOW TABLES". To save rows, use --output FILE with a SELECT; of several statements, run each by itself.`,
+    `${what}. SQL only reads the lake. Allowed: one SELECT (also WITH, FROM and PIVOT), DESCRIBE, SHOW, SUMMARIZE or VALUES, e.g. "SHOW TABLES". To save rows, use --output FILE with a SELECT; of several statements, run each by itself.`,
   );
 }
 
@@ -74,23 +71,3 @@ function quoted(sql: string): string {
 const GAP = String.raw`(?:[\s;]|--[^\n\r]*[\n\r]|/\*[^*/]*\*/)*`;
 /** The first word of a query that may contain a PIVOT. */
 const QUERY = new RegExp(`^${GAP}(?:[(]|(?:PIVOT|PIVOT_WIDER|SELECT|FROM|WITH)\\b)`, 'i');
-const EXPLAIN = new RegExp(`^${GAP}EXPLAIN${GAP}(?:(?:ANALYZE|VERBOSE)\\b${GAP})*`, 'i');
-const OPTIONS = new RegExp(`^\\([^()]*\\)${GAP}`);
-
-function kindOf(sql: string): string {
-  const [, word = ''] = new RegExp(`^${GAP}(\\w+)`).exec(sql.toUpperCase()) ?? [];
-  if (word === 'EXPLAIN') return ' but EXPLAIN of another statement';
-  return word in StatementType ? ` but ${word}` : '';
-}
-
-/** The names of the query below EXPLAIN. Without EXPLAIN and its options, the SQL has to be one query. */
-async function explainedQuery(connection: DuckDBConnection, sql: string): Promise<SqlNames | undefined> {
-  const [head] = EXPLAIN.exec(sql) ?? [];
-  if (head === undefined) return undefined;
-  const below = sql.slice(head.length);
-  for (const text of [below, below.replace(OPTIONS, '')]) {
-    const names = await namesIn(connection, text);
-    if (names.queries === 1) return names;
-  }
-  return undefined;
-}

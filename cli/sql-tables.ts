@@ -61,8 +61,8 @@ import {
   type TypedColumn,
   identifier,
   literal,
+  orUnreadable,
   pathsOf,
-  readablePaths,
   rowsOfFiles,
   textColumns,
   typedRows,
@@ -103,8 +103,6 @@ export interface SqlLake {
   onLedgers?: (ledgers: readonly ReportLedgers[]) => void;
   /** Called with each line on columns of the named views that are NULL; missing: printed to standard error. */
   onGap?: (line: string) => void;
-  /** Called with each file that is missing or damaged; missing: its rows are left out with a warning. */
-  onUnreadable?: (what: string, why: string) => void;
 }
 
 const FROM_DOCUMENTS = [coverageTable.name, closesTable.name];
@@ -120,11 +118,11 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   const connection = await openSession(folders, (opened) => createCsvTables(opened, csvs));
   try {
     const { includes: isNamed } = await namesIn(connection, sql);
-    const made = await createRelations(connection, lake, files, isNamed, placesBy(connection, lake, files));
+    const made = await createRelations(connection, lake, files, isNamed, placesBy(connection, files));
     if (made.past && made.past.unknown.length > 0) {
       const all = made.days.map((of) => ({ brand: of.brand, report: of.report.name, dt: of.day, of }));
       const read = (await daysRead(connection, sql, all)).map(({ of }) => of);
-      refuseUnknown(made.past, read, typeof lake.asOf === 'number' ? lake.asOf : undefined);
+      refuseUnknown(made.past, read);
     }
     return connection;
   } catch (thrown) {
@@ -227,7 +225,7 @@ export async function createRelations(
       [beforeTable(report.table), addBefore],
     ] as const) {
       if (!isWanted(name)) continue;
-      await add(connection, lake, files, of);
+      await add(connection, files, of);
       created.add(name);
     }
   }
@@ -282,22 +280,24 @@ async function settingsAsOf(
   return { settings: { ...settings, brands }, notes: [], used };
 }
 
-function placesBy(connection: DuckDBConnection, lake: SqlLake, files: SnapshotFiles): PlacesBy {
+function placesBy(connection: DuckDBConnection, files: SnapshotFiles): PlacesBy {
   return async (days, at) => {
     const places = new Map<CommittedDay, number>();
     for (const own of Map.groupBy(days, ({ report }) => report).values()) {
       const objects = own.flatMap(beforeFiles);
-      const paths = await readablePaths(connection, lake, objects, await pathsOf(files, objects));
+      const paths = await pathsOf(files, objects);
       const found = new Map<string, number>();
       if (paths.size > 0) {
         const placed = `SELECT brand, dt, CAST(max(_place) AS integer) FROM (${rowsOfFiles(paths.values())}) WHERE _by <= ${literal(at)} GROUP BY ALL`;
-        for (const [brand, dt, place] of (await connection.runAndReadAll(placed)).getRowsJson())
+        const reader = await connection
+          .runAndReadAll(placed)
+          .catch(orUnreadable(connection, files, objects, paths));
+        for (const [brand, dt, place] of reader.getRowsJson())
           found.set(`${cell(brand, undefined)} ${cell(dt, undefined)}`, Number(place));
       }
       for (const day of own) {
         const { anewPlace = 0 } = day.committed.history ?? {};
-        if (beforeFiles(day).every(({ key }) => paths.has(key)))
-          places.set(day, Math.max(anewPlace, found.get(`${day.brand} ${day.day}`) ?? 0));
+        places.set(day, Math.max(anewPlace, found.get(`${day.brand} ${day.day}`) ?? 0));
       }
     }
     return places;

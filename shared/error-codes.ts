@@ -12,7 +12,7 @@ type Names = 'unknown_brand' | 'unknown_report' | 'unknown_table' | 'several_bra
 type Answers = 'no_answer' | 'no_terminal' | 'not_confirmed' | 'place_taken' | 'start_date' | 'time_zone';
 type Files = 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
 type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
-type Queries = 'before_first_version' | 'event_not_received' | 'not_known_then' | 'sql' | 'sql_refused';
+type Queries = 'event_not_received' | 'not_known_then' | 'sql' | 'sql_refused';
 
 type Settings = 'end_date' | 'report_off' | 'settings' | 'settings_json' | 'settings_maintained';
 type MoreSettings = 'settings_missing' | 'settings_unreadable' | 'start_to_come';
@@ -23,7 +23,7 @@ type Disk = 'disk_failed' | 'disk_full' | 'file_too_large' | 'lake_not_writable'
 type Intruders = 'lake_open_to_all' | 'link_in_lake';
 type Locks = 'contended' | 'iceberg_contended' | 'lake_locked' | 'lake_unlockable' | 'too_many_open_files';
 type Damage =
-  | 'changes_unreadable'
+  | 'file_unreadable'
   | 'damaged_chunk'
   | 'damaged_document'
   | 'damaged_snapshot'

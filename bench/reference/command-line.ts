@@ -22,7 +22,7 @@ export const MORE: Readonly<Record<string, More>> = {
     guide: ['First brand', '../tutorial/first-brand.md'],
   },
   sync: {
-    exits: `${OUTCOME} 1 whatever the status, if the command of \`--on-published\` fails. With \`--plan\`: 0, or 1 if a report cannot be planned.`,
+    exits: `${OUTCOME} 1 whatever the status, if the command of \`--on-published\` fails.`,
     guide: ['Run by hand', '../how-to/run-by-hand.md'],
   },
   check: {

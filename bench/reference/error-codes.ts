@@ -26,10 +26,6 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     '`query` received no SQL, or `diff` neither a day nor settings.',
     'Give the SQL as an argument or on standard input; give `diff` what the message names.',
   ],
-  before_first_version: [
-    '`--as-of` names a time before the first version of the tables.',
-    'Use the time that the message prints, or a later one.',
-  ],
   database_unwritable: [
     '`open` cannot write `brand_reports.duckdb` into the folder of the lake.',
     'Make the folder writable, remove what blocks the name, and run `open` again.',
@@ -67,7 +63,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
   no_terminal: ['`init` needs an answer, and there is no terminal.', 'Add the flags that the message names.'],
   not_known_then: [
     '`--as-of` names a time at which days that the SQL reads were open, or whose history began anew later.',
-    'Leave these days out by a condition on `dt`, or use the time that the message prints.',
+    'Leave these days out by a condition on `dt`, or use a later time.',
   ],
   not_as_of: [
     '`--as-of` was used with a table that has no past, such as `coverage` or `freshness`.',
@@ -122,7 +118,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
   ],
   sql_refused: [
     'The SQL is not a statement that reads, or it contains several statements.',
-    'Use one `SELECT`, `EXPLAIN`, `DESCRIBE`, `SHOW`, `SUMMARIZE` or `VALUES`. Save rows with `--output`.',
+    'Use one `SELECT`, `DESCRIBE`, `SHOW`, `SUMMARIZE` or `VALUES`. Save rows with `--output`.',
   ],
   start_date: [
     'The start date for `init` is not a day, or is in the future.',
@@ -144,7 +140,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
   unknown_table: ['The SQL names a table that does not exist.', 'Use a name that the message lists.'],
   unsafe_cache: [
     'Other users may change the copies of the lake in the cache folder.',
-    'Remove the folder as the message shows; the next query downloads the files again. Or set `XDG_CACHE_HOME`.',
+    'Change the mode of the folder that the message names, or set `XDG_CACHE_HOME`.',
   ],
 };
 
@@ -165,8 +161,8 @@ export const lakeErrors: Record<OfLakes, Explanation> = {
     '`BRAND_REPORTS_LAKE_OWNER` is not the number of an AWS account.',
     'Set it to the 12 digits of the account that owns the bucket, or unset it.',
   ],
-  changes_unreadable: [
-    'A file of the table `changes` is missing or damaged.',
+  file_unreadable: [
+    'A file that the ledgers name is missing or damaged, so an answer would lack its rows.',
     'Run `verify`: it prints the command that heals the file.',
   ],
   contended: ['Other runs changed the same document many times in a row.', 'Run again.'],

@@ -9,7 +9,6 @@ import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import type { DayVersions, RollbackOutcome } from '../../shared/operations/rollback.ts';
 import { STATUSES, type SyncOutcome } from '../../shared/outcome.ts';
 import type { DamagedDocument } from '../../shared/restore/index.ts';
-import type { RunPlan } from '../../shared/run/plan-run.ts';
 
 const day = z.string().meta({ format: 'date' });
 const instant = z.string().meta({ format: 'date-time' });
@@ -48,27 +47,6 @@ const sync = z.object({
     }),
   ),
 }) satisfies z.ZodType<SyncOutcome>;
-
-const plan = z.object({
-  reports: z.array(
-    z.object({
-      ...ofReport,
-      days: z.array(
-        z.object({
-          dt: day,
-          reason: z.custom<RunPlan['reports'][number]['days'][number]['reason']>().meta({ type: 'string' }),
-          requests: count,
-        }),
-      ),
-      waiting: z.array(day),
-      mayFollow: z.array(day),
-      requests: count,
-      error: error.optional(),
-    }),
-  ),
-  requests: count.describe('An estimate'),
-  seconds: count,
-}) satisfies z.ZodType<RunPlan>;
 
 const checkFinding = z.object({
   level: word('ok', 'warning', 'undecided', 'error').describe(
@@ -374,7 +352,6 @@ interface Contract {
 export const CONTRACTS: Readonly<Record<string, Contract>> = {
   sync: { command: 'sync', title: 'The last line of `sync --json`', schema: sync },
   'sync-event': { command: 'sync', title: 'Each line before the last of `sync --json`', schema: syncEvent },
-  plan: { command: 'sync', title: '`sync --plan --json`', schema: plan },
   check: { command: 'check', title: '`check --json`', schema: check },
   status: { command: 'status', title: '`status --json`', schema: statusOutput },
   diff: {

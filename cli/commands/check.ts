@@ -5,7 +5,7 @@ import { type RunFlags, createRunOptions } from '../run-options.ts';
 import type { CliCommand } from '../options.ts';
 import { print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { showProgress } from '../progress-line.ts';
+import { showProgress } from '../progress.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 
 export function addCheck(program: CliCommand): void {

@@ -97,10 +97,7 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
       WHERE ${isOfDay} AND (what <> 'altered' OR columns IS NOT NULL OR after IS NULL) GROUP BY ALL
     ) QUALIFY row_number() OVER (PARTITION BY brand, place ORDER BY what DESC, key) <= ${most} ORDER BY what DESC, key`;
   const lake = { store, reports: { [name]: report }, settings: undefined, nowMs: Date.now(), day: of };
-  const connection = await createSqlConnection(
-    { ...lake, onUnreadable, onGap: () => {} },
-    `${daysSql}; ${changesSql}`,
-  );
+  const connection = await createSqlConnection({ ...lake, onGap: () => {} }, `${daysSql}; ${changesSql}`);
   const rowsOf = async (sql: string): Promise<Fact[]> =>
     (await connection.runAndReadAll(sql)).getRowObjectsJson();
   try {
@@ -118,13 +115,6 @@ async function changedDays(store: ObjectStore, report: ReportDefinition, of: str
 }
 
 const TIME = "'%Y-%m-%dT%H:%M:%S.%gZ'";
-
-function onUnreadable(what: string, why: string): never {
-  throw configError(
-    'changes_unreadable',
-    `The ${what} cannot be read: ${why}. "${printedCommand('verify')}" shows what to do.`,
-  );
-}
 
 function changeOf(fact: Fact, records: readonly Fact[]) {
   return {
@@ -163,33 +153,27 @@ function dayText(
 
 function changeText({ at, cause, diff }: Change): string {
   const { records, added, removed, altered } = diff;
-  const counts = [
-    styleText('green', `+${count(added)}`),
-    styleText('red', `−${count(removed)}`),
-    styleText('yellow', `~${count(altered)}`),
-  ].join(' ');
   const left = added + removed + altered - records.reduce((sum, { copies = 1 }) => sum + copies, 0);
   return [
-    `${styleText('cyan', instantText(at))}  ${cause}  ${counts}`,
-    ...records.flatMap(recordText),
+    `${styleText('cyan', instantText(at))}  ${cause}  ${SIGNS.added}${count(added)} ${SIGNS.removed}${count(removed)} ${SIGNS.altered}${count(altered)}`,
+    ...records.map(recordText),
     ...(left > 0 ? [`  and ${count(left)} more: --json, or SELECT * FROM changes`] : []),
   ].join('\n');
 }
 
-function recordText({ what, key, copies = 1, record = {}, columns }: ChangedRecord): string[] {
-  if (columns) {
-    const altered = columns.map(({ name, before, after }) =>
-      oneLine(`    ${name}: ${shown(before)} → ${shown(after)}`),
-    );
-    return [`  ${styleText('yellow', '~')} ${oneLine(shown(key))}`, ...altered];
-  }
-  const sign = what === 'added' ? styleText('green', '+') : styleText('red', '−');
-  const values = Object.entries(record).map(([name, value]) => `${name}=${shown(value)}`);
-  const before = [
-    ...(copies > 1 ? [`${count(copies)} × `] : []),
-    ...(key === undefined ? [] : [`${shown(key)}  `]),
-  ];
-  return [`  ${sign} ${oneLine(`${before.join('')}${values.join(' ')}`)}`];
+const SIGNS = {
+  added: styleText('green', '+'),
+  removed: styleText('red', '−'),
+  altered: styleText('yellow', '~'),
+};
+
+function recordText({ what, key, copies = 1, record = {}, columns }: ChangedRecord): string {
+  const values =
+    columns?.map(({ name, before, after }) => `${name}: ${shown(before)} → ${shown(after)}`) ??
+    Object.entries(record).map(([name, value]) => `${name}=${shown(value)}`);
+  const whose = [...(copies > 1 ? [`${count(copies)} ×`] : []), ...(key === undefined ? [] : [shown(key)])];
+  const sign = columns ? SIGNS.altered : what === 'added' ? SIGNS.added : SIGNS.removed;
+  return `  ${sign} ${oneLine([...whose, values.join(' ')].join('  '))}`;
 }
 
 function shown(value: unknown): string {

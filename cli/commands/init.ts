@@ -26,7 +26,7 @@ import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { refuseFullPlace, writeNew } from '../new-file.ts';
 import { note, print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { showProgress } from '../progress-line.ts';
+import { showProgress } from '../progress.ts';
 import { credentialSource, lakeAccess } from '../run-options.ts';
 import { brandText } from './check.ts';
 

@@ -17,8 +17,7 @@ import type { CliCommand, SharedFlags } from '../options.ts';
 import { counted, note, printJson, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
-import { TEXTS } from '../query-formats.ts';
-import { query } from '../query-result.ts';
+import { TEXTS, query } from '../query-result.ts';
 import { type SqlLake, createSqlConnection, viewsOfLake } from '../sql-tables.ts';
 import { oneLine, printable } from '../terminal-text.ts';
 

@@ -9,12 +9,11 @@ import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, day, seconds } from '../options.ts';
 import { print, printJson } from '../output.ts';
-import { showProgress } from '../progress-line.ts';
+import { showProgress } from '../progress.ts';
 import { type RunFlags, createPlanOptions, openExistingLake } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { COLOURS, countOf } from './sync.ts';
-import { table } from '../text-table.ts';
+import { countOf, outcomeText, problem } from './sync.ts';
 
 interface RebuildFlags extends RunFlags {
   from: string;
@@ -56,29 +55,17 @@ function rebuildText({ status, reports }: RebuildOutcome): string {
     ...{ new: countOf(days, 'published'), same: countOf(days, 'unchanged'), kept: countOf(days, 'kept') },
     ...{ busy: countOf(days, 'busy'), left: countOf(days, 'pending') },
   }));
-  const next = nextStep(reports);
-  return [
-    table(rows),
-    ...reports.flatMap(problems),
-    '',
-    styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),
-  ].join('\n');
+  const problems = reports.flatMap((each) => [...refusals(each), ...problem(each)]);
+  return outcomeText(status, rows, problems, nextStep(reports));
 }
 
-function problems({ brand, report, days, error }: RebuiltReport): string[] {
-  const reasons = Map.groupBy(
-    days.filter(({ message }) => message !== undefined),
-    ({ reason }) => reason,
-  );
-  const ofDays = [...reasons.values()].flatMap(([first, ...others]) => [
+function refusals({ brand, report, days }: RebuiltReport): string[] {
+  const refused = days.filter(({ message }) => message !== undefined);
+  return [...Map.groupBy(refused, ({ reason }) => reason)].flatMap(([reason, same]) => [
     '',
-    `${styleText('red', `${brand} ${report} ${first?.dt}`)} (${first?.reason})`,
-    oneLine(withRunnableCommands(`${first?.message}`)),
-    ...(others.length > 0 ? [`The same applies to ${rangesText(others)}.`] : []),
+    `${styleText('red', `${brand} ${report} ${rangesText(same)}`)} (${reason})`,
+    oneLine(withRunnableCommands(`${same[0]?.message}`)),
   ]);
-  return error
-    ? [...ofDays, '', styleText('red', `${brand} ${report}`), oneLine(withRunnableCommands(error.message))]
-    : ofDays;
 }
 
 function nextStep(reports: readonly RebuiltReport[]): string | undefined {

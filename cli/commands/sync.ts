@@ -1,25 +1,21 @@
 import { dayOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
-import type { PlanOptions, PlannedReport, RunPlan } from '../../shared/run/plan-run.ts';
-import { brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
-import { rangesText } from '../../shared/status/problems.ts';
+import { type RunOptions, brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
 import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import { type RunFlags, createRunOptions, createPlanOptions } from '../run-options.ts';
+import { type RunFlags, createRunOptions } from '../run-options.ts';
 import { type CliCommand, command, day, seconds } from '../options.ts';
-import { counted, note, print, printJson } from '../output.ts';
+import { note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { showProgress } from '../progress-line.ts';
-import { durationText } from '../run-progress.ts';
+import { showProgress } from '../progress.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
-import { table } from '../text-table.ts';
+import { type TableRow, table } from '../text-table.ts';
 
 interface SyncFlags extends RunFlags {
   maxSeconds?: number;
-  plan?: boolean;
   onPublished?: string;
 }
 
@@ -32,10 +28,6 @@ export function addSync(program: CliCommand): void {
     .option('--from <day>', 'fetch this day and later days, due or not', day)
     .option('--to <day>', '… up to and including this day (default: today)', day)
     .option('--accept-fewer', 'for the days of --from and --to, accept fewer records than before')
-    .option(
-      '--plan',
-      'show which days a run would read, why, and the requests and time; reads and writes nothing',
-    )
     .takes('lake', 'database', 'settings', 'adoptSettings', 'credentials', 'now')
     .option(
       '--max-seconds <n>',
@@ -50,7 +42,6 @@ export function addSync(program: CliCommand): void {
     .option('--json', 'print each event and then the outcome, each as one line of JSON')
     .example('sync order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (reports: string[], flags: SyncFlags) => {
-      if (flags.plan) return showPlan(reports, flags);
       const progress = showProgress();
       const options = readable(await createRunOptions(flags, reports, progress.log), flags);
       // In S3, the deployed functions send events: an event that this command printed would be lost to them.
@@ -77,43 +68,8 @@ export function addSync(program: CliCommand): void {
     });
 }
 
-async function showPlan(names: readonly string[], flags: SyncFlags): Promise<void> {
-  const { planRun } = await import('../../shared/run/plan-run.ts');
-  const progress = showProgress();
-  const options = readable(await createPlanOptions(flags, names, progress.log), flags);
-  const planned = await planRun(options).finally(progress.end);
-  if (flags.json) printJson(planned);
-  else print(planText(planned, options.settings.requestsPerSecond));
-  if (planned.reports.some(({ error }) => error)) process.exitCode = EXIT.failed;
-}
-
-function planText({ reports, requests, seconds }: RunPlan, requestsPerSecond: number): string {
-  const days = reports.reduce((sum, report) => sum + report.days.length, 0);
-  const all = `${counted(days, 'day')}, about ${counted(requests, 'request')}`;
-  const time = `about ${durationText(seconds * 1000)} at ${requestsPerSecond} requests/s`;
-  // The number of new records to look up is not known yet.
-  const more = reports.some(({ mayFollow }) => mayFollow.length > 0) ? ', and more for days that follow' : '';
-  return [...reports.map(plannedText), `${all}, ${time}${more}. Nothing was requested or written.`].join(
-    '\n\n',
-  );
-}
-
-function plannedText({ brand, report, days, waiting, mayFollow, requests, error }: PlannedReport): string {
-  const byReason = Map.groupBy(days, ({ reason }) => reason.replaceAll('_', ' '));
-  const lines = [
-    ...[...byReason].map(([reason, same]) => [reason, same.map(({ dt }) => dt)] as const),
-    ['waiting, because they failed', waiting] as const,
-    ['after the days that have their records, if these are new', mayFollow] as const,
-  ].filter(([, dts]) => dts.length > 0);
-  return [
-    `${styleText('bold', `${brand} ${report}`)}: ${counted(days.length, 'day')}, about ${counted(requests, 'request')}`,
-    ...lines.map(([why, dts]) => `  ${why}: ${rangesText(dts.toSorted().map((dt) => ({ dt })))}`),
-    ...(error ? [styleText('red', oneLine(withRunnableCommands(error.message)))] : []),
-  ].join('\n');
-}
-
 /** @throws BrandReportsError `config` if a start date is in the future, or if every brand disables a named report */
-function readable<Options extends PlanOptions>(options: Options, flags: SyncFlags): Options {
+function readable(options: RunOptions, flags: SyncFlags): RunOptions {
   const { scope } = options;
   const brands = selectBrands(options).map((name) => ({ name, ...brandSettingsOf(options, name) }));
   for (const { name, startDate, timeZone, reports } of brands) {
@@ -135,7 +91,7 @@ function readable<Options extends PlanOptions>(options: Options, flags: SyncFlag
   throw configError('report_off', message);
 }
 
-export const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
+const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
 
 const NEXT_STEPS = {
   complete: undefined,
@@ -151,7 +107,6 @@ function nextStep({ status, reports }: SyncOutcome): string | undefined {
 
 export function syncText(outcome: SyncOutcome): string {
   const { status, reports } = outcome;
-  const next = nextStep(outcome);
   const unfinished = (['kept', 'pending', 'busy', 'waiting', 'failed'] as const).filter((outcome) =>
     reports.some(({ days }) => countOf(days, outcome) > 0),
   );
@@ -161,15 +116,26 @@ export function syncText(outcome: SyncOutcome): string {
     ...Object.fromEntries(unfinished.map((outcome) => [outcome, countOf(days, outcome)])),
     ...{ rows: days.reduce((sum, { rows }) => sum + rows, 0), requests },
   }));
-  return [
-    rows.length > 0 ? table(rows) : 'The settings enable no report.',
-    ...reports.flatMap(problem),
-    '',
-    styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`),
-  ].join('\n');
+  return outcomeText(status, rows, reports.flatMap(problem), nextStep(outcome));
 }
 
-function problem({ brand, report, days, error }: ReportOutcome): string[] {
+export function outcomeText(
+  status: SyncOutcome['status'],
+  rows: readonly TableRow[],
+  problems: readonly string[],
+  next: string | undefined,
+): string {
+  const verdict = styleText(COLOURS[status], status) + (next === undefined ? '' : `. ${next}`);
+  return [rows.length > 0 ? table(rows) : 'The settings enable no report.', ...problems, '', verdict].join(
+    '\n',
+  );
+}
+
+type Ended = Pick<ReportOutcome, 'brand' | 'report' | 'error'> & {
+  days: readonly { dt: string; outcome: string }[];
+};
+
+export function problem({ brand, report, days, error }: Ended): string[] {
   if (!error) return [];
   const failed = days.filter(({ outcome }) => outcome === 'failed').map(({ dt }) => dt);
   const which = failed.length > 0 ? ` ${failed.sort().join(', ')}` : '';

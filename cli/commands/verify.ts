@@ -34,7 +34,7 @@ import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-optio
 import { type CliCommand, day } from '../options.ts';
 import { count, counted, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { showLine } from '../progress-line.ts';
+import { showLine } from '../progress.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 

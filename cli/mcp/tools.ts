@@ -99,13 +99,11 @@ function closedText(close: Close): string {
 
 async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Promise<string[]> {
   const ledgers: ReportLedgers[] = [];
-  const unreadable: string[] = [];
   const onLedgers = (read: readonly ReportLedgers[]) => void ledgers.push(...read);
-  const onUnreadable = (what: string, why: string) => void unreadable.push(`${what}: ${why}`);
   const gaps: string[] = [];
   const onGap = (line: string) => void gaps.push(line);
   const connection = await createSqlConnection(
-    { ...lake, tablesOnly: true, asOf: close, onLedgers, onUnreadable, onGap },
+    { ...lake, tablesOnly: true, asOf: close, onLedgers, onGap },
     sql,
   );
   try {
@@ -126,8 +124,7 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
     // Current findings do not concern an answer as of a close.
     const all = close === undefined ? [] : await readCloses(lake.store, undefined, () => {});
     const closes = all.filter(({ month }) => month === close);
-    const isPast = close !== undefined && unreadable.length === 0;
-    const notes = isPast ? [] : notesOf(close === undefined ? days : [], unreadable, lake.nowMs);
+    const notes = close === undefined ? notesOf(days, [], lake.nowMs) : [];
     return [...notes, ...closes.map(closedText), ...gaps, `ROWS: ${shown}`, ...lines];
   } finally {
     connection.closeSync();

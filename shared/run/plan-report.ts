@@ -15,7 +15,7 @@ import {
 } from '../lake/documents/report-state.ts';
 import { sizeOfSchema } from '../lake/documents/schema.ts';
 import { errorSummary } from '../outcome.ts';
-import { type BuildContext, type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
+import { type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
 import { probeEndDate } from '../pipeline/probe-end-date.ts';
 import { dayShapes, pendingPublications, publishDays } from '../pipeline/publish.ts';
@@ -83,19 +83,15 @@ export async function planReport(
   return { continuation, ...days, seen, begin, size, error };
 }
 
-export type PlanContext = BuildContext & Pick<RunContext, 'policy' | 'log' | 'runId'>;
-
-export type DueDays = Awaited<ReturnType<typeof findDueDays>>;
-
 /**
  * Finds the due days in the ledgers. It writes nothing and sends no request.
  * @param lookedMonths the months of days that the run reads of the upstream report
  */
-export async function findDueDays(
-  ctx: PlanContext,
+async function findDueDays(
+  ctx: RunContext,
   range: Range | undefined,
   continuation: Continuation,
-  lookedMonths: ReadonlySet<string> = new Set(),
+  lookedMonths: ReadonlySet<string>,
 ) {
   const { months, isDaily } = await monthsToExamine(ctx, range, lookedMonths);
   const { ledgers, damagedMonths, error } = await refreshed(ctx, months, ctx.ledger);
@@ -128,7 +124,7 @@ export async function planDay(
 }
 
 /** @throws BrandReportsError `config` if the first day of the range has not begun */
-export function assertBegun(ctx: PlanContext, { from }: Range): void {
+function assertBegun(ctx: RunContext, { from }: Range): void {
   const today = todayIn(ctx);
   if (from <= today) return;
   const message = `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`;
@@ -156,7 +152,7 @@ async function announceColumnsBeside(ctx: RunContext): Promise<void> {
 }
 
 async function monthsToExamine(
-  ctx: PlanContext,
+  ctx: RunContext,
   range: Range | undefined,
   lookedMonths: ReadonlySet<string>,
 ): Promise<{ months: string[]; isDaily: boolean }> {
@@ -176,7 +172,7 @@ async function monthsToExamine(
   return { months: months.filter(isExamined), isDaily };
 }
 
-async function refreshed({ log }: PlanContext, months: readonly string[], ledgerOf: RunContext['ledger']) {
+async function refreshed({ log }: RunContext, months: readonly string[], ledgerOf: RunContext['ledger']) {
   const damagedMonths: string[] = [];
   let error: BrandReportsError | undefined;
   const read = await Promise.all(

@@ -33,7 +33,7 @@ describe('diff', () => {
     );
     expect(stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d UTC {2}reading {2}\+0 −1 ~1$/m);
     expect(stdout).toMatch(/^ {2}− \S+ {2}.*status=/m);
-    expect(stdout).toMatch(/^ {2}~ \S+\n {4}status: \w+ → restated$/m);
+    expect(stdout).toMatch(/^ {2}~ \S+ {2}status: \w+ → restated$/m);
     expect(stdout).toContain('status: restated → \\u001b[31mred\n');
   });
 

@@ -94,7 +94,6 @@ describe('hostile text', () => {
     ['an output', () => query('--output', join(sample.folder, `${HOSTILE}.csv`), 'SELECT 1')],
     ['names of columns', () => query(`SELECT 1 AS "${HOSTILE}"`)],
     ['values in objects', () => query("SELECT {'a': publisher_name} AS b FROM orders")],
-    ['a plan', () => query(`EXPLAIN SELECT '${HOSTILE}'`)],
     ['records that changed', () => ['diff', 'orders', sample.firstDay, '--lake', sample.lake]],
     ['a brand folder in query', () => ['query', '--lake', spoiled, 'SELECT count(*) FROM orders']],
     ['a damaged ledger in query', () => ['query', '--lake', spoiled, 'SELECT count(*) FROM clicks']],

@@ -28,7 +28,6 @@ function files(): Record<string, string> {
 /** Commands that read, write and restore a lake; all commands open it by one function. */
 const commands: Record<string, () => { args: string[]; code: number }> = {
   sync: () => ({ args: ['sync', ...sample.flags], code: 2 }),
-  'sync --plan': () => ({ args: ['sync', '--plan', ...sample.flags], code: 1 }),
   query: () => ({ args: ['query', ...inLake(), 'SELECT count(*) FROM orders'], code: 2 }),
   verify: () => ({ args: ['verify', ...inLake()], code: 2 }),
   restore: () => ({ args: ['verify', '--restore', ...inLake()], code: 2 }),

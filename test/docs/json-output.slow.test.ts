@@ -71,7 +71,6 @@ describe('a document of --json', () => {
   });
 
   const rows: [name: string, args: () => string[]][] = [
-    ['plan', () => ['sync', '--plan', ...sample.flags]],
     ['check', () => ['check', ...sample.flags]],
     ['status', () => ['status', ...settings()]],
     ['diff', () => ['diff', 'orders', old, ...lake()]],

@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { note } from '../../cli/output.ts';
+import { showLine, showProgress } from '../../cli/progress.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
+
+const HOSTILE = 'acme \x1b]52;c;UFdO\x07\u009b2J\u202e\r\nok: forged';
+const ERASE_LINE = '\r\x1b[2K';
+
+const orders = { brand: 'acme', report: 'order_list' };
+const day = '2026-01-31';
+const { isTTY, columns } = process.stderr;
+let written: string;
+let nowMs: number;
+beforeEach(() => {
+  [written, nowMs] = ['', 0];
+  jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    written += String(text);
+    return true;
+  });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+  Object.assign(process.stderr, { isTTY, columns });
+});
+
+/** What the last of the events writes, `nowMs` after the first one. */
+function writtenAfter(events: readonly LogEvent[], afterMs: number): string {
+  const { log } = showProgress();
+  for (const event of events.slice(0, -1)) log(event);
+  [written, nowMs] = ['', afterMs];
+  for (const event of events.slice(-1)) log(event);
+  return written;
+}
+
+describe('on a terminal', () => {
+  beforeEach(() => {
+    Object.assign(process.stderr, { isTTY: true, columns: 161 });
+  });
+
+  const page: LogEvent = { ...orders, event: 'page_fetched', day, page: 4, rows: 1500 };
+  const planned = (dueDays: number): LogEvent => ({ ...orders, event: 'report_planned', dueDays });
+  const ended: LogEvent = { ...orders, event: 'day_ended', day, outcome: 'published', rows: 9, pages: 2 };
+
+  it('shows the page, days, pages, rows and speed', () => {
+    expect(writtenAfter([planned(14), page, page], 10_000)).toBe(
+      `${ERASE_LINE}acme order_list 2026-01-31 page 4 · 0 of 14 days · 2 pages · 3,000 rows · 300 rows/s`,
+    );
+  });
+
+  it('shows a retry that it waits for', () => {
+    const what = { action: 'report/order_list', code: 'http_503', failures: 1, waitMs: 20_000 };
+    const retried: LogEvent = { brand: 'acme', event: 'request_retried', ...what };
+    expect(writtenAfter([planned(1), retried], 1_000)).toContain(
+      'acme report/order_list: http_503, retrying in 20 s · 0 of 1 day',
+    );
+  });
+
+  it.each<[string, number, number, number, string]>([
+    ['nothing before a day has ended', 12, 0, 60_000, '0 of 12 days · '],
+    ['seconds', 12, 3, 6_000, '3 of 12 days, 9 left, about 18 s · '],
+    ['minutes', 12, 3, 80_000, '3 of 12 days, 9 left, about 4 min · '],
+    ['hours', 1203, 3, 60_000, '3 of 1,203 days, 1,200 left, about 6.7 h · '],
+    ['nothing after the last day', 3, 3, 60_000, '3 of 3 days · '],
+  ])('estimates the time for the days left by the pace so far: %s', (_name, due, days, ms, text) => {
+    expect(writtenAfter([planned(due), ...Array(days).fill(ended), page], ms)).toContain(text);
+  });
+
+  it('only errors have a separate line', () => {
+    const error = { kind: 'auth', code: 'x', message: 'rejected' } as const;
+    expect(writtenAfter([{ ...orders, event: 'report_failed', ...error }], 0)).toContain(
+      'acme order_list report failed: rejected\n',
+    );
+    expect(writtenAfter([{ ...orders, event: 'end_date_not_probed', message: 'none' }], 0)).not.toContain(
+      '\n',
+    );
+  });
+
+  it('hostile text in the progress line stays in that line and steers nothing', () => {
+    showLine(HOSTILE);
+    expect(written).toBe(`${ERASE_LINE}acme \\u001b]52;c;UFdO\\u0007\\u009b2J\\u202e\\r\\nok: forged`);
+  });
+
+  it('a long progress line is cut to the terminal', () => {
+    showLine('é'.repeat(1_000_000));
+    expect(written).toBe(`${ERASE_LINE}${'é'.repeat(159)}…`);
+  });
+
+  it('a note replaces the progress line and keeps its own lines only', () => {
+    note('error: first\nsecond \x1b[2J');
+    expect(written).toBe(`${ERASE_LINE}error: first\nsecond \\u001b[2J\n`);
+  });
+});
+
+describe('without a terminal', () => {
+  beforeEach(() => {
+    Object.assign(process.stderr, { isTTY: false });
+  });
+
+  it.each<[string, LogEvent, string]>([
+    [
+      'a published day has a line with its rows',
+      { ...orders, event: 'day_ended', day, outcome: 'published', rows: 1500, pages: 2 },
+      'acme order_list 2026-01-31 published, 1,500 rows\n',
+    ],
+    [
+      'a failed day has one line, with the reason',
+      { ...orders, event: 'day_failed', day, kind: 'contract', code: 'list', message: 'no list\nin data' },
+      'acme order_list 2026-01-31 day failed: no list\\nin data\n',
+    ],
+    [
+      'the end of a failed day adds no second line',
+      { ...orders, event: 'day_ended', day, outcome: 'failed', rows: 0, pages: 0 },
+      '',
+    ],
+    [
+      'a problem is named by its event',
+      { ...orders, event: 'vacuum_failed', kind: 'transient', code: 'disk', message: 'busy' },
+      'acme order_list vacuum failed: busy\n',
+    ],
+    ['a page adds no line', { ...orders, event: 'page_fetched', day, page: 1, rows: 5 }, ''],
+  ])('in plain lines, %s', (_name, event, line) => {
+    expect(writtenAfter([event], 0)).toBe(line);
+  });
+});
