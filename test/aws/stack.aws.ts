@@ -22,7 +22,6 @@ import { reports } from '../../shared/reports/index.ts';
 import { parseSettings, type Settings } from '../../shared/settings/settings.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { catalogued, columnsOf, hindrances, objectsAt } from './athena.ts';
-import { newJudge } from './judge.ts';
 import { type Existing, STACK, deployTo } from './deploy.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
 import { asShownBy, formOfRecord, formOfRow, unlike } from '../simulation/forms.ts';
@@ -52,7 +51,6 @@ const watchSchema = z.object({
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let sample: SampleService;
 let aws: Awaited<ReturnType<typeof startLocalAws>>;
-const judge = newJudge();
 let settings: Settings;
 let bucket = '';
 let database = '';
@@ -60,7 +58,7 @@ let database = '';
 beforeAll(async () => {
   folder = await temporaryFolder();
   sample = await startSampleService();
-  aws = await startLocalAws(folder.path, judge);
+  aws = await startLocalAws(folder.path);
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
   for (const role of ['OnCall', 'Analysts', 'AcmeTeam']) await aws.createRole(role);
@@ -234,15 +232,6 @@ describe('with a longer history, into a database that others use', () => {
     expect({ status, cause }).toEqual({ status: 'SUCCEEDED', cause: undefined });
     expect(JSON.parse(String(output))).toEqual({ left: '["the others are complete"]' });
     expect(await wrong(await held(), ['order_list'], ['acme', 'globex'])).toEqual([]);
-  });
-});
-
-describe('policies', () => {
-  it('allowed every call that a function or the state machine made', () => {
-    expect(judge.refused).toEqual([]);
-    const services = new Set(judge.allowed.map(({ action }) => action.split(':')[0]));
-    expect(services).toEqual(new Set('events glue lambda s3 secretsmanager'.split(' ')));
-    expect(judge.unjudged).toEqual([]);
   });
 });
 
