@@ -23,7 +23,7 @@ import {
 } from '../simulation/contents.ts';
 import { asShownBy, formOfRecord, formOfRow, unlike } from '../simulation/forms.ts';
 
-/** Findings of fields come and go with the releases of the brand: test/sync/field-findings.slow.test.ts. */
+/** Findings of fields come and go with the releases of the brand: test/findings/field-findings.test.ts. */
 const OF_FIELDS: ReadonlySet<string> = new Set(['new_column', 'emptied_column']);
 
 /** A content of a day. */
