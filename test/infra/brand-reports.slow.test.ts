@@ -206,7 +206,10 @@ describe('docs/how-to/use-your-bucket.md', () => {
     const { Statement } = z.parse(statementsSchema, propertyOf('AWS::S3::BucketPolicy', 'PolicyDocument'));
     const ours = Statement.filter(({ Condition }) => !JSON.stringify(Condition).includes('TlsVersion'));
     const sorted = (statements: z.infer<typeof statementsSchema>['Statement']) =>
-      statements.map(({ Principal: _, Resource, ...rest }) => ({ ...rest, Resource: [...Resource].sort() }));
+      statements.map(({ Principal: _principal, Resource, ...rest }) => ({
+        ...rest,
+        Resource: [...Resource].sort(),
+      }));
     expect(sorted(z.parse(statementsSchema, JSON.parse(policy)).Statement)).toEqual(sorted(ours));
   });
 });
