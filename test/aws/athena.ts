@@ -53,7 +53,7 @@ export function hindrances(tables: Tables, objects: Objects): string[] {
     const ofTable = stored ? columnsOf(stored.table) : [];
     const partition = stored?.partitions.get(path.replaceAll(/[^/=]*=/g, '')) ?? {};
     const ofPartition = columnsOf(partition);
-    const found = objectsAt({ table, path, location }, objects);
+    const found = objectsAt({ location }, objects);
     return [
       ...(location.endsWith('/') ? [] : [`${at}: ${location} is not a folder`]),
       ...(found.length === 1 ? [] : [`${at}: ${found.length} objects`]),
@@ -71,7 +71,8 @@ function lacking(where: string, needed: readonly Column[], there: readonly Colum
     .map((column) => `${where} has no ${text(column)}`);
 }
 
-function objectsAt({ location }: Named, objects: Objects) {
+/** All objects at the location of a partition. */
+export function objectsAt({ location }: Pick<Named, 'location'>, objects: Objects) {
   const [, prefix = location] = /^s3:\/\/[^/]+\/(.+)$/.exec(location) ?? [];
   return [...objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object);
 }

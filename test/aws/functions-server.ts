@@ -5,7 +5,6 @@ import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod/mini';
 import { startHttpServer } from '../fakes/http-server.ts';
-import type { Judge } from './judge.ts';
 
 const invocationSchema = z.object({
   name: z.string(),
@@ -39,9 +38,8 @@ const RUNTIME = process.env.AWS_LAMBDA_RIC ?? fileURLToPath(new URL('./bootstrap
  * Runs functions as Lambda does: each posted event goes through the Runtime API to an idle process of the function, or
  * to a new process.
  * @param variables go to every function, in addition to its own
- * @param judge decides about calls of AWS that are posted to `/judge`, and counts calls that nobody judged
  */
-export async function startFunctionsServer(variables: Readonly<Record<string, string>>, judge: Judge) {
+export async function startFunctionsServer(variables: Readonly<Record<string, string>>) {
   const idle = new Map<string, Environment[]>();
   const all: Environment[] = [];
 
@@ -54,10 +52,8 @@ export async function startFunctionsServer(variables: Readonly<Record<string, st
     return answer;
   }
 
-  const server = await startHttpServer(({ url }, body, response) => {
+  const server = await startHttpServer((_request, body, response) => {
     const posted: unknown = JSON.parse(body.toString());
-    if (url === '/judge') return response.end(JSON.stringify(judge.allows(posted)));
-    if (url === '/unjudged') return response.end(JSON.stringify(judge.unjudged.push(String(posted))));
     return run(z.parse(invocationSchema, posted)).then(
       (answer) => response.end(JSON.stringify(answer)),
       () => response.destroy(),

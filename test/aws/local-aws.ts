@@ -12,7 +12,6 @@ import * as z from 'zod/mini';
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
 import { awsTestOptions } from '../fakes/aws-test-options.ts';
 import { startFunctionsServer } from './functions-server.ts';
-import type { Judge } from './judge.ts';
 
 const ACCOUNT = '123456789012';
 const REGION = 'us-east-1';
@@ -31,13 +30,12 @@ export interface Held {
  * Starts a local AWS: moto's server, in which functions run with the credentials of their own roles.
  * @param folder the folder for unpacked code
  * @param variables go to every function, in addition to its own
- * @param judge decides about each call of a role
  */
-export async function startLocalAws(folder: string, judge: Judge) {
+export async function startLocalAws(folder: string) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const place = { AWS_REGION: REGION, AWS_ENDPOINT_URL: url };
-  const functions = await startFunctionsServer(place, judge);
+  const functions = await startFunctionsServer(place);
   const moto = await startMoto(port, functions.url, folder).catch(async (error: unknown) => {
     await functions.close();
     throw error;

@@ -1,11 +1,9 @@
-"""Runs moto's server with the additions that this stack needs: functions that run, Glue databases in templates, and enforced
-policies.
+"""Runs moto's server with the additions that this stack needs: functions that run, and Glue databases in templates.
 
 usage: moto_server.py PORT FUNCTIONS_URL FOLDER    (FOLDER is for the unpacked code of functions)
 """
 
 import hashlib
-import html
 import io
 import json
 import logging
@@ -20,7 +18,7 @@ import zipfile
 PORT, FUNCTIONS_URL, FOLDER = sys.argv[1:]
 ACCOUNT, REGION = "123456789012", "us-east-1"
 os.environ["MOTO_PORT"] = PORT
-# From the first call on, moto checks signatures and policies.
+# From the first call on, moto checks signatures.
 os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = "0"
 
 from moto import server
@@ -31,9 +29,8 @@ from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.common_models import CloudFormationModel
 from moto.core.config import default_user_config
 from moto.glue.models import glue_backends
-from moto.iam.access_control import IAMPolicy, IAMRequestBase
+from moto.iam.access_control import IAMRequestBase
 from moto.iam.models import ManagedPolicy, iam_backends
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication
 from moto.s3.models import FakeBucket
 from moto.scheduler.models import scheduler_backends
 from moto.stepfunctions import models as step_functions
@@ -80,9 +77,6 @@ ADMINISTRATORS = {"test", "ak"}
 moto_authorize = ActionAuthenticatorMixin._authenticate_and_authorize_action
 
 
-judged = threading.local()
-
-
 def signed_by_role(authorization):
     """The scope of the signature, e.g. the key, the day, the region and the service; None for an administrator."""
     _, credential, rest = authorization.partition("Credential=")
@@ -92,70 +86,14 @@ def signed_by_role(authorization):
 
 def authorize(self, request_class, resource="*"):
     """moto finds the session of an access key, and checks the signature and the token."""
-    judged.last = True
     if signed_by_role(self.headers.get("Authorization", "")):
         moto_authorize(self, request_class, resource)
 
 
 ActionAuthenticatorMixin._authenticate_and_authorize_action = authorize
 
-moto_answer = DomainDispatcherApplication.__call__
-
-
-def answer_and_note(self, environ, start_response):
-    """Reports a call of a role to the other process, if no part of moto has authorized it."""
-    judged.last = False
-    scope = signed_by_role(environ.get("HTTP_AUTHORIZATION", ""))
-    answer = moto_answer(self, environ, start_response)
-    if scope and not judged.last:
-        post("/unjudged", f"{scope[3]}: {environ['REQUEST_METHOD']} {environ['PATH_INFO']}")
-    return answer
-
-
-DomainDispatcherApplication.__call__ = answer_and_note
-
-# By the name of the bucket.
-bucket_policies = {}
-
-
-def judge(self, resource):
-    """Has the other process judge the call by the policies that the stack gave to the role and to the bucket. The roles
-    of the CDK's own toolkit stack are not ours.
-    moto's own judgement compares `*` with the resources of Glue and others, and treats every condition as met."""
-    role = self.backend.get_role(self._access_key._owner_role_name)
-    if role.name.startswith("cdk-"):
-        return
-    bucket = self._data.get("BucketName")
-    tags = role.tags.values() if isinstance(role.tags, dict) else role.tags
-    keys = keys_to_delete(self)
-    # moto has the same name for deleting an object and deleting a version of it.
-    of_versions = len(keys) > 0 and b"<VersionId>" in self._body
-    call = {
-        "accessKey": self._access_key._access_key_id,
-        "role": role.name,
-        "tags": {tag["Key"]: tag["Value"] for tag in tags},
-        "action": "s3:DeleteObjectVersion" if of_versions else self._action,
-        "resource": resource,
-        "method": self._method,
-        "path": self._path,
-        "headers": {name.lower(): value for name, value in self._headers.items()},
-        "body": self._body.decode() if isinstance(self._body, bytes) and self._service != "s3" else "",
-        "topic": (self._data.get("TopicArn") or [""])[0] if self._service == "sns" else "",
-        "keys": keys,
-        "policies": [IAMPolicy(policy)._policy_json for policy in self._access_key.collect_policies()],
-        "bucketPolicy": bucket_policies.get(bucket),
-    }
-    if not post("/judge", call):
-        self._raise_access_denied()
-
-
-def keys_to_delete(call):
-    if call._method != "POST" or not re.search(r"[?&]delete(=|&|$)", call._path):
-        return []
-    return [html.unescape(key) for key in re.findall(r"<Key>(.*?)</Key>", call._body.decode(), re.S)]
-
-
-IAMRequestBase.check_action_permitted = judge
+# moto compares `*` with the resources of Glue and others, and treats every condition as met: test/iam judges the policies.
+IAMRequestBase.check_action_permitted = lambda self, resource: None
 
 moto_client = boto_client.boto3.client
 
@@ -353,9 +291,7 @@ class BucketPolicy(Resource, CloudFormationModel):
     def create_from_cloudformation_json(
         cls, resource_name, cloudformation_json, account_id, region_name, **kwargs
     ):
-        described = cloudformation_json["Properties"]
-        bucket_policies[described["Bucket"]] = described["PolicyDocument"]
-        return cls(described["Bucket"])
+        return cls(cloudformation_json["Properties"]["Bucket"])
 
     @classmethod
     def update_from_cloudformation_json(

@@ -126,107 +126,6 @@ const sinceClose = () =>
   ask('SELECT publisher_id, month, CAST(correction AS double) FROM since_close ORDER BY ALL');
 
 describe('a statement', () => {
-  it('pays a day that was missing at the close and is read later', async () => {
-    orders(JAN31, ['o1', '300'], ['o2', '5']);
-    await sync(JAN31, JAN31);
-    await close('2026-01');
-    orders(FEB1, ['o3', '10']);
-    await sync(FEB1, FEB1);
-    orders(JAN30, ['o4', '10']);
-    // The month had no such day: the first day of the lake was later.
-    const startDate = { brandSettings: { startDate: JAN30 } };
-    await sync(JAN30, JAN30, startDate);
-    expect(await sinceClose()).toEqual([['A', '2026-01', 10]]);
-    await close('2026-02');
-    expect((await statement('2026-01')).sum).toBe(305);
-    const february = await statement('2026-02');
-    expect(february.entries).toEqual([`carried ${JAN30} o4 A 0 10`, `record ${FEB1} o3 A 10`]);
-    expect(await sinceClose()).toEqual([]);
-  });
-
-  it('pays 590 for 590 if an earlier start date brings days of a closed month', async () => {
-    const [from, first] = ['2026-02-08', '2026-02-10'];
-    const startDate = (day: string) => ({ brandSettings: { startDate: day } });
-    lake.nowMs = Date.parse('2026-02-20T12:00:00Z');
-    orders(first, ['o1', '300'], ['o2', '140']);
-    await sync(first, first, startDate(first));
-    await close('2026-02');
-    expect((await statement('2026-02')).sum).toBe(440);
-    orders(from, ['o3', '150']);
-    await sync(from, from, startDate(from));
-    expect(await sinceClose()).toEqual([['A', '2026-02', 150]]);
-    await close('2026-03');
-    expect((await statement('2026-02')).sum + (await statement('2026-03')).sum).toBe(590);
-    expect(
-      (await readCloses(lake.store)).map(({ totals }) => totals.map(({ counted }) => Number(counted))),
-    ).toEqual([[440], [590]]);
-  });
-
-  it('books all days of a month that was closed before any was read', async () => {
-    orders(FEB1, ['o1', '10']);
-    await sync(FEB1, FEB1);
-    await close('2026-01');
-    await close('2026-02');
-    orders(JAN31, ['o2', '4']);
-    await sync(JAN31, JAN31);
-    expect(await sinceClose()).toEqual([['A', '2026-01', 4]]);
-    await close('2026-03');
-    expect((await statement('2026-03')).entries).toEqual([`carried ${JAN31} o2 A 0 4`]);
-  });
-
-  it('pays no day before the first closed month, except an order that moved there', async () => {
-    orders(FEB1, ['o1', '300'], ['o2', '140']);
-    await sync(FEB1, FEB1);
-    await close('2026-02');
-    expect((await statement('2026-02')).sum).toBe(440);
-    // A longer backfill; o2 has moved.
-    orders(FEB1, ['o1', '300']);
-    orders(JAN31, ['o2', '140'], ['o9', '1000']);
-    await sync(JAN31, FEB1);
-    await sync(JAN31, FEB1);
-    expect(await sinceClose()).toEqual([
-      ['A', '2026-01', 140],
-      ['A', '2026-02', -140],
-    ]);
-    orders(MAR1, ['o5', '1']);
-    await sync(MAR1, MAR1);
-    await close('2026-03');
-    expect((await statement('2026-03')).entries).toEqual([
-      `carried ${JAN31} o2 A 0 140`,
-      `carried ${FEB1} o2 A 140 -140`,
-      `record ${MAR1} o5 A 1`,
-    ]);
-    // From now on, its changes count.
-    orders(JAN31, ['o2', '140'], ['o9', '900']);
-    await sync(JAN31, JAN31);
-    await sync(JAN31, JAN31);
-    expect(await sinceClose()).toEqual([['A', '2026-01', -100]]);
-  });
-
-  it('has both publishers of an order that moved between them, and a month that was empty', async () => {
-    orders(JAN31, ['o1', '10']);
-    await sync(JAN31, FEB1);
-    await close('2026-01');
-    await close('2026-02');
-    orders(JAN31, ['o1', '10', 'B']);
-    orders(FEB1, ['o2', '7']);
-    await sync(JAN31, FEB1);
-    await sync(JAN31, FEB1);
-    expect(await sinceClose()).toEqual([
-      ['A', '2026-01', -10],
-      ['A', '2026-02', 7],
-      ['B', '2026-01', 10],
-    ]);
-    await sync(MAR1, MAR1);
-    await close('2026-03');
-    expect((await statement('2026-03')).entries).toEqual([
-      `carried ${JAN31} o1 A 10 -10`,
-      `carried ${JAN31} o1 B 0 10`,
-      `carried ${FEB1} o2 A 0 7`,
-    ]);
-    expect((await statement('2026-02')).sum).toBe(0);
-  });
-
   it('pairs records by a key in JSON that engines write in different ways', async () => {
     const ids = ['1.50', '1e3', '-0', '12345678901234567890123', '9.0'].map(rawNumber);
     const refs: Json[] = [
@@ -276,17 +175,6 @@ describe('a statement', () => {
     expect(moved).toEqual([{ currency: 'USD', shown: '10.000000000', now: '3.000000000' }]);
     const totals = closes.map((each) => each.totals.map(({ counted, statement: own }) => [counted, own]));
     expect(totals).toEqual([[['10.000000000', '10.000000000']], [['6.000000000', '-4.000000000']]]);
-  });
-
-  it('has the rest of a change of settings also in a month without any record', async () => {
-    template = { ...template, fee: '3.00' };
-    orders(JAN31, ['o1', '10']);
-    await sync(JAN31, JAN31);
-    await close('2026-01');
-    const brandSettings = { reports: { order_list: { fields: { commission: 'fee' } } } };
-    const settings = lake.settings({ brandSettings });
-    await close('2026-02', { settings });
-    expect((await statement('2026-02', settings)).entries).toEqual(['rest by a change of settings A -7']);
   });
 
   it('has texts of any length, and NUL', async () => {

@@ -62,7 +62,7 @@ export async function startEventsServer({ access = () => true }: { access?: Acce
   return { ...server, received, requests, buses, faults };
 }
 
-export function neededInEvents(operation: string, { Name, Entries }: JsonObject): Needed {
+function neededInEvents(operation: string, { Name, Entries }: JsonObject): Needed {
   const entries = Array.isArray(Entries) ? Entries.filter(isJsonObject) : [];
   const action = `events:${operation}`;
   if (operation !== 'PutEvents') return { action, resources: [stringOf(Name)] };

@@ -124,7 +124,7 @@ export async function startGlueServer(database: string, { access }: { access?: A
 }
 
 /** Glue requires permission for every action on a table also on the catalog and on the database. */
-export function neededInGlue(operation: string, input: JsonObject): Needed {
+function neededInGlue(operation: string, input: JsonObject): Needed {
   const { Name } = isJsonObject(input.TableInput) ? input.TableInput : input;
   const database = stringOf(input.DatabaseName);
   const table = `table/${database}/${stringOf(input.TableName ?? Name)}`;

@@ -23,7 +23,7 @@ export async function startSecretsServer({ access }: { access?: Access } = {}) {
   return { ...server, secrets, client: new SecretsManagerClient(awsTestOptions(server.url)) };
 }
 
-export function neededInSecrets(operation: string, { SecretId }: JsonObject): Needed {
+function neededInSecrets(operation: string, { SecretId }: JsonObject): Needed {
   return {
     action: `secretsmanager:${operation}`,
     // AWS adds six characters to the name.

@@ -148,16 +148,6 @@ describe('existing resources of an app', () => {
     });
     expect(JSON.stringify(used.toJSON())).not.toMatch(/AutoDelete|AWS::SNS::|kms:/);
   });
-
-  it.each([
-    ['kept by default', undefined, 'RetainExceptOnCreate'],
-    ['kept', RemovalPolicy.RETAIN, 'RetainExceptOnCreate'],
-    ['deleted on demand', RemovalPolicy.DESTROY, 'Delete'],
-  ])('are missing: a new lake is %s', (_name, removalPolicy, DeletionPolicy) => {
-    const own = theirs();
-    reportsIn(own, { removalPolicy });
-    Template.fromStack(own).hasResource('AWS::S3::Bucket', { DeletionPolicy });
-  });
 });
 
 describe('a bucket of others', () => {

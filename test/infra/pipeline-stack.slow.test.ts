@@ -73,30 +73,6 @@ describe('the permissions of the stack', () => {
       ]);
     }
   });
-
-  it('of analysts allow queries, saved ones too, and nothing else', () => {
-    // CDK creates further policies if the policy of a role becomes too long.
-    const [policy] = Object.values(both.findResources('AWS::IAM::ManagedPolicy')).filter(({ Properties }) =>
-      JSON.stringify(Properties.ManagedPolicyName ?? '').includes('analysts'),
-    );
-    const actions = policy?.Properties.PolicyDocument.Statement.flatMap(
-      ({ Action }: { Action: string }) => Action,
-    );
-    const writes = actions.filter((action: string) => !/:(Get|BatchGet|List)/.test(action));
-    expect(writes.sort()).toEqual([
-      'athena:CreateNamedQuery',
-      'athena:DeleteNamedQuery',
-      'athena:StartQueryExecution',
-      'athena:StopQueryExecution',
-      'athena:UpdateNamedQuery',
-      's3:AbortMultipartUpload',
-      's3:PutObject',
-    ]);
-    const put = policy?.Properties.PolicyDocument.Statement.find(({ Action }: { Action: string[] }) =>
-      Action.includes('s3:PutObject'),
-    );
-    expect(JSON.stringify(put.Resource)).toContain('/query-results/analysts/*');
-  });
 });
 
 describe('the lake of the stack', () => {

@@ -21,26 +21,17 @@ import {
   rowsOf as rowsIn,
   wrongPointers,
 } from '../simulation/contents.ts';
-import {
-  type RowTexts,
-  asShownBy,
-  formOfRecord,
-  formOfRow,
-  textsOfRow,
-  unlike,
-} from '../simulation/forms.ts';
+import { asShownBy, formOfRecord, formOfRow, unlike } from '../simulation/forms.ts';
 
-/** Findings of fields come and go with the releases of the brand: test/sync/field-findings.slow.test.ts. */
+/** Findings of fields come and go with the releases of the brand: test/findings/field-findings.test.ts. */
 const OF_FIELDS: ReadonlySet<string> = new Set(['new_column', 'emptied_column']);
 
-/** What was seen of a day each time that its content changed. */
-export interface SeenVersion {
+/** A content of a day. */
+interface SeenVersion {
   /** The ledger's latest entry for this content. */
   committed: Committed;
   /** Forms of the rows, in no order. */
   rows: string[];
-  /** The same rows as texts by column. */
-  texts: RowTexts[];
 }
 
 export interface Judge {
@@ -57,9 +48,6 @@ export interface Judge {
   };
   /** By table and day: every content that was committed when a run had ended, the oldest first. */
   readonly seen: Map<string, SeenVersion[]>;
-  /** When runs had ended (ms), and how many versions of each day had been seen then. */
-  readonly moments: { atMs: number; versions: ReadonlyMap<string, number> }[];
-  columnsOf(report: ReportDefinition): Promise<readonly Column[]>;
   /** Judges the lake after a run. @param run when it ended (ms), and whether it reported itself as complete */
   look(run: { endMs: number; isComplete: boolean }): Promise<void>;
 }
@@ -73,7 +61,6 @@ export function createJudge(brand: LivingBrand, lake: Lake, settings: Settings):
   const findings: string[] = [];
   const figures = { readings: 0, changedWhileRead: 0, versions: 0, rows: 0 };
   const seen: Judge['seen'] = new Map();
-  const moments: Judge['moments'] = [];
   const found = (text: string) => void findings.push(text);
 
   async function look({ endMs, isComplete }: { endMs: number; isComplete: boolean }) {
@@ -88,8 +75,6 @@ export function createJudge(brand: LivingBrand, lake: Lake, settings: Settings):
       for (const text of await oddities(report, entries)) odd.add(text);
       if (isComplete) findings.push(...(await wrongPointers(lake, report, entries)));
     }
-    const versions = new Map([...seen].map(([name, { length }]) => [name, length]));
-    moments.push({ atMs: endMs, versions });
   }
 
   async function oddities(report: ReportDefinition, entries: Entries): Promise<string[]> {
@@ -189,9 +174,9 @@ export function createJudge(brand: LivingBrand, lake: Lake, settings: Settings):
     const rows = read.map((row) => formOfRow(row, columns));
     figures.versions += 1;
     figures.rows += rows.length;
-    versions.push({ committed, rows, texts: read.map((row) => textsOfRow(row, columns)) });
+    versions.push({ committed, rows });
     return rows;
   }
 
-  return { findings, odd, figures, seen, moments, columnsOf, look };
+  return { findings, odd, figures, seen, look };
 }

@@ -1,35 +1,22 @@
 /** Tests every life of a brand in the same way, short lives and lives of two months. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DAY_MS, MINUTE_MS, monthOf } from '../../shared/days.ts';
-import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import { wrongAsOf, wrongClose } from './as-of.ts';
+import { MINUTE_MS } from '../../shared/days.ts';
 import { type LifePlan, type LivedLife, hardships, live } from './months.ts';
-import { writeFiles } from './published.ts';
-import { replayChanges } from './replay.ts';
 
 /** LIVING_SEEDS=20 runs more; a failing seed is in the title of its tests. */
 const SEEDS = Array.from({ length: Number(process.env.LIVING_SEEDS ?? 1) }, (_, index) => index + 1);
 /** LIVING_DAYS=61 runs a whole life. */
 const DAYS = Number(process.env.LIVING_DAYS ?? 14);
 
-/** `snapshotRetentionDays` is 30. */
-const KEPT_MS = 29 * DAY_MS;
-
 /** Two months take one or two minutes of CPU, on a machine that may be busy. */
 const LIFE_TIMEOUT_MS = 15 * MINUTE_MS;
 
 function itLives(plan: LifePlan): void {
   let life: LivedLife;
-  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
   beforeAll(async () => {
     life = await live(plan);
-    folder = await temporaryFolder();
-    await writeFiles(life.pipeline.lake, folder.path);
   }, LIFE_TIMEOUT_MS);
-  afterAll(async () => {
-    await folder.remove();
-    await life.close();
-  });
+  afterAll(() => life.close());
 
   it('sends only requests that the interface allows, and every run is complete', () => {
     expect(life.service.violations).toEqual([]);
@@ -42,32 +29,6 @@ function itLives(plan: LifePlan): void {
     const { readings, changedWhileRead } = life.judge.figures;
     expect(readings).toBeGreaterThan(25 * plan.days);
     expect(changedWhileRead).toBeLessThan(readings / 20);
-  });
-
-  it('shows every closed version of a day from its current records and what they were before', async () => {
-    const { findings, days, changes } = await replayChanges(life.pipeline.lake, life.judge);
-    expect(findings).toEqual([]);
-    expect(days).toBeGreaterThan(plan.days);
-    expect(changes).toBeGreaterThan(3 * plan.days);
-  });
-
-  it('answers queries as of the end of earlier runs', async () => {
-    const runs = life.judge.moments.filter(({ atMs }) => atMs > life.time.nowMs - KEPT_MS);
-    for (const share of [0, 0.4, 0.8]) {
-      const { atMs = 0 } = runs[Math.floor(share * runs.length)] ?? {};
-      expect(await wrongAsOf(life, folder.path, atMs)).toEqual([]);
-    }
-  });
-
-  it('records each transition of orders and transactions as the readings showed it', () => {
-    const { figures } = life.books;
-    expect(Math.min(figures.gone, figures.moved)).toBeGreaterThan(plan.days / 2);
-  });
-
-  it('keeps closed months as they were at their close', async () => {
-    const isWithin = monthOf(life.brand.days[0] ?? '') === monthOf(life.brand.days.at(-1) ?? '');
-    expect(life.closes).toHaveLength(isWithin ? 0 : 2);
-    for (const close of life.closes) expect(await wrongClose(life, folder.path, close)).toEqual([]);
   });
 
   it('reports each emptied day once, and little else', () => {

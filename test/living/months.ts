@@ -2,7 +2,7 @@
  * Runs a brand's life and the lake that follows it: the service changes as virtual time passes, the product runs several
  * times a day, and after each run the lake is judged.
  */
-import { DAY_MS, HOUR_MS, MINUTE_MS, daysOfMonth, endOfDay, monthOf, startOfDay } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, endOfDay, startOfDay } from '../../shared/days.ts';
 import { setImmediate } from 'node:timers/promises';
 import type { JsonObject } from '../../shared/json.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
@@ -18,7 +18,6 @@ import {
   simulatedService,
 } from '../simulation/service.ts';
 import { interpretations, plainInterpretation, settingsFor } from '../strict-service/interpretations.ts';
-import { type Books, createBooks } from './books.ts';
 import { livingBrand } from './brand.ts';
 import { type Judge, createJudge } from './judge.ts';
 import { type LifeTime, type Pipeline, createPipeline } from './pipeline.ts';
@@ -33,24 +32,11 @@ export interface LifePlan {
   firstDay?: string;
 }
 
-/** A month, and the books at its close. */
-export interface ClosedMonth {
-  month: string;
-  atMs: number;
-  entries: Books['entries'];
-  /** How many versions of each day had been seen then, by table and day. */
-  versions: ReadonlyMap<string, number>;
-}
-
 export interface LivedLife {
   brand: LivingBrand;
   service: SimulatedService;
-  pipeline: Pipeline;
   judge: Judge;
-  books: Books;
-  time: LifeTime;
   outcomes: SyncOutcome[];
-  closes: ClosedMonth[];
   close(): Promise<void>;
 }
 
@@ -118,38 +104,22 @@ export async function live({
     },
   });
   const judge = createJudge(brand, pipeline.lake, pipeline.settings);
-  const books = createBooks(pipeline.readings, { store: pipeline.lake.store, judge, timeZone: ZONE });
-  const look = async (run: Parameters<Judge['look']>[0]) => {
-    await judge.look(run);
-    await books.book();
-  };
   const outcomes: SyncOutcome[] = [];
   const hard = random.fork('hardships');
-  const times = [...runTimes(brand, random.fork('runs')), ...laterRuns(brand)];
+  const times = runTimes(brand, random.fork('runs'));
   const run = async (options: Parameters<Pipeline['run']>[0], isAlone = true) => {
     const [outcome] = await Promise.all([pipeline.run(options), ...(isAlone ? [] : [pipeline.run()])]);
     outcomes.push(outcome);
     const isComplete = outcome.status === 'complete' && isAlone;
-    await look({ endMs: time.nowMs, isComplete });
-    if (isComplete) await closeMonths();
+    await judge.look({ endMs: time.nowMs, isComplete });
     return outcome;
-  };
-  const closes: ClosedMonth[] = [];
-  const closeMonths = async () => {
-    for (const month of new Set(brand.days.map(monthOf))) {
-      const endMs = endOfDay(daysOfMonth(month).at(-1) ?? '', ZONE);
-      if (time.nowMs < endMs + CLOSED_AFTER_MS || closes.some((close) => close.month === month)) continue;
-      await pipeline.close(month);
-      const versions = judge.moments.at(-1)?.versions ?? new Map();
-      closes.push({ month, atMs: time.nowMs, entries: new Map(books.entries), versions });
-    }
   };
   for (const runMs of has('a dead week') ? withoutAWeek(times) : times) {
     time.nowMs = Math.max(time.nowMs, runMs);
     isDown = has('outages') && hard.chance(0.1) ? () => hard.chance(0.5) : () => false;
     if (has('deaths') && hard.chance(0.3)) {
       await pipeline.runUntilDeath(hard.whole(1, 400));
-      await look({ endMs: time.nowMs, isComplete: false });
+      await judge.look({ endMs: time.nowMs, isComplete: false });
     }
     const clockAheadMs =
       has('wrong clocks') && hard.chance(0.2) ? hard.pick([-3 * DAY_MS, HOUR_MS, 40 * DAY_MS]) : 0;
@@ -166,7 +136,7 @@ export async function live({
       break;
   }
   return {
-    ...{ brand, service, pipeline, judge, books, time, outcomes, closes },
+    ...{ brand, service, judge, outcomes },
     close: () => pipeline.lake.close(),
   };
 }
@@ -183,23 +153,6 @@ function runTimes({ days, timeZone }: LivingBrand, random: Random): number[] {
     );
   });
   return [...times, endOfDay(days.at(-1) ?? '', timeZone) + HOUR_MS];
-}
-
-/** The first complete run this long after a month's end closes the month. */
-const CLOSED_AFTER_MS = 2 * DAY_MS;
-
-/**
- * For a life that includes the end of a month, adds some runs without new records: its last month is closed too, and
- * changes after the close are read.
- */
-function laterRuns({ days, timeZone }: LivingBrand): number[] {
-  const lastDay = days.at(-1) ?? '';
-  if (monthOf(days[0] ?? '') === monthOf(lastDay)) return [];
-  const lastMs = endOfDay(lastDay, timeZone);
-  const monthMs = endOfDay(daysOfMonth(monthOf(lastDay)).at(-1) ?? '', timeZone);
-  const soon = [3, 8].map((later) => lastMs + later * DAY_MS + 2 * HOUR_MS);
-  const late = [4, 24].map((later) => monthMs + later * DAY_MS + HOUR_MS);
-  return [...new Set([...soon, ...late])].sort((a, b) => a - b);
 }
 
 /** No run happens for a week in the middle; in a short life, for a third of it. */

@@ -7,7 +7,6 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Clock, SendRequest } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { closeMonth } from '../../shared/operations/close-month.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { ProcessDied, diesAtN, diesAtNCatalog, withoutBugs } from '../fakes/dies-at-n-store.ts';
@@ -15,8 +14,6 @@ import { BRAND } from '../simulation/contents.ts';
 import { type LakeKind, type SimulatedLake, openSimulatedLake } from '../simulation/lake.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Account } from '../strict-service/refuse.ts';
-import { type Reading, notingReadings } from './books.ts';
-import { WITHOUT_SUMS } from '../fakes/without-sums.ts';
 
 /** The time of the service, the machine and the lake. */
 export interface LifeTime {
@@ -28,12 +25,8 @@ export interface Pipeline {
   readonly lake: SimulatedLake;
   /** Everything that the runs logged. */
   readonly log: LogEvent[];
-  /** The committed readings of orders and transactions, until the caller takes them out. */
-  readonly readings: Reading[];
   /** One run, now. */
   run(options?: Partial<RunOptions> & { clockAheadMs?: number }): Promise<SyncOutcome>;
-  /** Closes a month, even if it is incomplete. */
-  close(month: string): Promise<void>;
   /** One run whose process dies at its nth operation on the lake, unless the run ends before. */
   runUntilDeath(operations: number): Promise<void>;
 }
@@ -48,14 +41,7 @@ export async function createPipeline(options: {
 }): Promise<Pipeline> {
   const { time, random, account, send, brandSettings, kind } = options;
   const settings = parseSettings({ brands: { [BRAND]: brandSettings }, requestsPerSecond: 1000 }, reports);
-  const opened = await openSimulatedLake(kind, () => time.nowMs);
-  const readings: Reading[] = [];
-  const noting = notingReadings(
-    opened.store,
-    () => time.nowMs,
-    (reading) => readings.push(reading),
-  );
-  const lake = { ...opened, store: noting };
+  const lake = await openSimulatedLake(kind, () => time.nowMs);
   const log: LogEvent[] = [];
   let ids = 0;
   const newId = () => {
@@ -80,13 +66,6 @@ export async function createPipeline(options: {
     settings,
     lake,
     log,
-    readings,
-    async close(month) {
-      await closeMonth({
-        ...{ lake, settings, reports, month, anyway: true, clock: clock(), newId, ...WITHOUT_SUMS },
-        ...{ log: (event) => log.push(event), random: () => random.next() },
-      });
-    },
     async runUntilDeath(operations) {
       const store = diesAtN(lake.store, operations);
       try {

@@ -29,22 +29,8 @@ export function formOfRow(row: Row, columns: readonly Column[]): string {
   return textOfTexts(form);
 }
 
-/** The values of a row by column, as text; NULL values and the time of the reading are left out. */
-export type RowTexts = ReadonlyMap<string, string>;
-
-export function textsOfRow(row: Row, columns: readonly Column[]): RowTexts {
-  return new Map(
-    columns.flatMap(({ name, type }) => {
-      const held = row[name];
-      return held === null || held === undefined || name === '_synced_at'
-        ? []
-        : [[name, heldText(held, type)]];
-    }),
-  );
-}
-
 /** The row as one text: equal rows have the same text. */
-export function textOfTexts(row: RowTexts): string {
+export function textOfTexts(row: Form): string {
   return JSON.stringify([...row].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -112,14 +98,6 @@ function heldForm(held: Value, type: ColumnType): string {
   if (typeof held === 'string') return `text ${held}`;
   if (typeof held === 'boolean') return `boolean ${held}`;
   return numberForm(`${held}e-${scaleOf(type)}`);
-}
-
-function heldText(held: Value, type: ColumnType): string {
-  if (held instanceof Date) return type === 'date' ? held.toISOString().slice(0, 10) : held.toISOString();
-  const scale = scaleOf(type);
-  if (typeof held !== 'bigint' || scale === 0) return String(held);
-  const digits = String(held < 0n ? -held : held).padStart(scale + 1, '0');
-  return `${held < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 /** The decimal places of a column; 0 for types other than decimals. */

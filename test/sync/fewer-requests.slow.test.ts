@@ -1,6 +1,5 @@
 /** Tests the requests of later readings of a day, once earlier readings have shown how the service answers. */
 import { afterAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import type { Held, ReportName } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, startOfDay } from '../../shared/days.ts';
@@ -213,61 +212,4 @@ describe('what was proven', () => {
         lake.store.objects.delete(key);
     expect((await readings(lake, 1)).orders).toEqual([4]);
   });
-});
-
-describe('a service that changes its behaviour later', () => {
-  const step = fc.record({
-    endTime: fc.constantFrom('inclusive' as const, 'exclusive' as const),
-    finalCursor: fc.constantFrom('null' as const, 'absent' as const, 'empty' as const),
-    pageCap: fc.constantFrom(7, 10, 15, 100),
-    // The change to the orders before the run.
-    change: fc.constantFrom(
-      'none',
-      'added',
-      'added at the end',
-      'restated',
-      'restated at the end',
-      'removed',
-    ),
-  });
-
-  function changed(orders: readonly Held[], what: string, number: number): Held[] {
-    const endMs = startOfDay(NEXT, ZONE);
-    const restated = (held: Held) => ({ ...held, record: { ...held.record, commission: number } });
-    const places = orders.flatMap(({ at }, index) => (at === endMs ? [index] : []));
-    const at = what === 'restated at the end' ? (places[0] ?? -1) : number % Math.max(1, orders.length);
-    if (what.startsWith('added')) {
-      const atMs = what === 'added' ? startOfDay(DAY, ZONE) + number * 60_000 : endMs;
-      return [...orders, orderAt(atMs, 600 + number)];
-    }
-    if (what === 'removed') return orders.toSpliced(at, 1);
-    return orders.map((held, index) => (what !== 'none' && index === at ? restated(held) : held));
-  }
-
-  it.each([true, false])(
-    'I1: leaves exactly its records after each reading and after the last one: with keys: %s',
-    async (hasKey) => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
-          const lake = await lakeWith({}, { untilAgeDays: 5 });
-          const keyless = ({ at, record: { transid: _transid, ...record } }: Held) => ({ at, record });
-          let orders = recordsOf(orderAt);
-          for (const [number, { change, endTime, finalCursor, pageCap }] of steps.entries()) {
-            orders = changed(orders, change, number);
-            lake.brand.records.order_list = hasKey ? orders : orders.map(keyless);
-            Object.assign(lake.service.interpretations, { endTime, finalCursor, pageCap });
-            await reading(lake);
-          }
-          lake.nowMs = startOfDay(addDays(TODAY, 4), ZONE) + HOUR_MS;
-          for (let last = 0; last < 2; last += 1) {
-            await lake.sync();
-            lake.nowMs += HOUR_MS;
-          }
-          expect(await wrongReports(lake, dayOf(lake.nowMs, ZONE), REPORTS)).toEqual({});
-          expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.state).toBe('settled');
-        }),
-        { numRuns: 3 },
-      );
-    },
-  );
 });

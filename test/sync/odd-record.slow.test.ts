@@ -5,10 +5,7 @@ import { readSchema } from '../../shared/lake/documents/read.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
-import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
-import { startHttpServer } from '../fakes/http-server.ts';
-import { ledgerEntry, wrongReports } from './lake-contents.ts';
+import { wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const FIRST = '2026-03-09';
@@ -36,35 +33,6 @@ async function columns(): Promise<string[]> {
   if (!order) throw new Error('there are no orders');
   return (await readSchema(lake.store, order)).columns.map(({ name }) => name);
 }
-
-it('I6: a record that has a key twice is published with both values', async () => {
-  const text =
-    '{"code":0,"msg":"success","data":{"list":[{"order_id":"7","amount":1.10,"amount":2}],"cursor":null}}';
-  const server = await startHttpServer((_request, _body, response) => {
-    response.setHeader('Date', new Date(lake.nowMs).toUTCString());
-    response.end(text);
-  });
-  try {
-    const own = lake.emptyLake();
-    const brandSettings = { baseUrl: `${server.url}/api`, endDate: 'whole_day' };
-    expect((await own.sync({ scope: { reports: ['transaction_list'] }, brandSettings })).status).toBe(
-      'complete',
-    );
-    const { committed } = await ledgerEntry(own, 'transaction_list', FIRST);
-    const key = snapshotKey('transactions', dayPartition('acme', FIRST), committed?.snapshot ?? '');
-    const { bytes = 0 } = committed ?? {};
-    const range = (start: number, end: number) => own.store.range(key, start, end);
-    expect(await Array.fromAsync(readParquetRows({ bytes, range }))).toEqual([
-      expect.objectContaining({
-        order_id: '7',
-        amount: 2_000_000_000n,
-        _rescued: '{"_duplicates":{"amount":[1.10]}}',
-      }),
-    ]);
-  } finally {
-    await server.close();
-  }
-});
 
 it('I6: one record of 2,000 keys takes no column from others, loses nothing, and causes a warning', async () => {
   const odd = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`a_${index}`, index]));

@@ -160,6 +160,9 @@ describe('publishing', () => {
       .filter(({ name }) => name === 'orders')
       .flatMap(({ columns }) => columns.map(({ name }) => name));
     expect(columns).toEqual(expect.arrayContaining(['transid', 'amount', 'status']));
+    const { firstSeen } = await readSchema(lake.store, orders);
+    expect(Object.values(firstSeen ?? {}).map(({ day }) => day)).toContain(FIRST);
+    expect(firstSeen).not.toHaveProperty('_synced_at');
   });
 });
 

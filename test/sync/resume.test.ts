@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { MINUTE_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
-import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
+import { errorOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
 
 const NOW = '2026-03-10T15:00:00Z';
@@ -88,55 +88,6 @@ describe('a day that one run starts and another resumes', () => {
       expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
     },
   );
-
-  it.each([
-    ['filters', { reports: { transaction_list: { filters: { order_status: 'paid' } } } }],
-    ['zone', { timeZone: 'Europe/Berlin' }],
-    ['meaning of end_date', { endDate: 'midnight' }],
-  ])('I1: restarts if the setting changed in between: %s', async (_name, change) => {
-    const lake = sample.emptyLake();
-    await begin(lake, ['transaction_list']);
-    await begin(lake, ['transaction_list']);
-    expect(
-      await pagesAskedDuring(lake, 'transaction_list', () => resume(lake, ['transaction_list'], change)),
-    ).toContain('start');
-    await lake.sync({ scope: { reports: ['transaction_list'] } });
-    expect(await wrongReports(lake, TODAY, ['transaction_list'])).toEqual({});
-  });
-
-  it.each([
-    // The rate limiter's waits advance the clock by some milliseconds.
-    ['resumes within', 6 * HOUR_MS - MINUTE_MS, false],
-    ['restarts after', 6 * HOUR_MS + MINUTE_MS, true],
-  ])('I4: %s six hours', async (_name, ms, restarts) => {
-    const lake = sample.emptyLake();
-    await begin(lake, ['transaction_list']);
-    await begin(lake, ['transaction_list']);
-    lake.nowMs += ms;
-    const pages = await pagesAskedDuring(lake, 'transaction_list', () => resume(lake, ['transaction_list']));
-    expect(pages.includes('start')).toBe(restarts);
-    expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
-  });
-
-  it('I2: restarts after the day’s end if it was started before', async () => {
-    const lake = await sampleLake({
-      now: '2026-03-10T03:50:00Z',
-      recordsTo: '2026-03-10T05:00:00Z',
-      startDate: FIRST,
-      clicksPerDay: 10,
-      interpretations: { pageCap: 3 },
-    });
-    lakes.push(lake);
-    for (const reports of [['order_list'], ['clicks_list']] as ReportName[][]) {
-      const fresh = lake.emptyLake();
-      await begin(fresh, reports);
-      fresh.nowMs += 30 * MINUTE_MS;
-      expect((await resume(fresh, reports)).status).toBe('complete');
-      const { state } = (await ledgerEntry(fresh, reports[0] ?? 'order_list', FIRST)).committed ?? {};
-      expect(['unconfirmed', 'closed']).toContain(state);
-      expect(await wrongReports(onlyFirst(fresh), FIRST, reports)).toEqual({});
-    }
-  });
 });
 
 describe('cursors that die between runs', () => {

@@ -13,7 +13,6 @@ import { allViews } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { hiveType, openDatabase } from '../aws/analyst.ts';
 import { STACK, deployTo } from '../aws/deploy.ts';
-import { newJudge } from '../aws/judge.ts';
 import { pages, textOf } from '../docs/pages.ts';
 import { freePort, startLocalAws } from '../aws/local-aws.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -107,7 +106,7 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   sample = await startSampleService();
   changeRecords();
-  aws = await startLocalAws(folder.path, newJudge());
+  aws = await startLocalAws(folder.path);
   for (const [brand, credentials] of Object.entries(sampleCredentials(sample)))
     await aws.createSecret(`brand-reports/${brand}`, credentials);
   await aws.cdk('bootstrap', aws.account);

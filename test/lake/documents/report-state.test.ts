@@ -77,6 +77,12 @@ describe('a month of a report that looks up another report', () => {
     ],
     ['the upstream month has changed', examined, upstreamOf({ ...settled, content: 'c2' }), true],
     ['a run is at work in the upstream month', examined, dirtyBy('other'), true],
+    [
+      'a run is at work in the upstream month, which still has the examined content',
+      examined,
+      upstreamOf({ nextDue: null, asOf: NOW, content: 'c1', dirty: [{ by: 'other', at: NOW }] }),
+      true,
+    ],
     ['the upstream month is unknown', examined, empty, true],
     ['the content of the upstream month is unknown', examined, upstreamOf(settled), true],
     ['the examined content is unknown', stateOf(settled), upstreamOf({ ...settled, content: 'c1' }), true],
