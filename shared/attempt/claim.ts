@@ -26,7 +26,6 @@ import {
   decideAttempt,
   slicesAfterRestart,
 } from '../planning/attempt-decision.ts';
-import { onlyRefusedDue, upstreamState } from '../planning/due.ts';
 import type { RunContext } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';
 
@@ -55,7 +54,7 @@ export async function claim(
   isRequested: boolean,
 ): Promise<Attempt | undefined> {
   const { day, entry } = open;
-  const situation = await situationOf(ctx, day, entry, isRequested);
+  const situation = await situationOf(ctx, day, isRequested);
   const earlier = attemptToContinue(entry, situation);
   // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
   const leased = entry.claim?.attempt ?? earlier;
@@ -124,7 +123,7 @@ export async function restartAttempt(
     return claimDay(current, day, before, mine);
   });
   const entry = { ...restarted.entry, claim: mine };
-  const situation = await situationOf(ctx, day, {}, false);
+  const situation = await situationOf(ctx, day, false);
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
@@ -233,7 +232,6 @@ async function isLeaseLive(
 async function situationOf(
   ctx: RunContext,
   day: string,
-  entry: DayEntry,
   isRequested: boolean,
 ): Promise<DaySituation> {
   const { report, brandSettings, settings, policy, clock } = ctx;
@@ -247,7 +245,6 @@ async function situationOf(
     settings,
     queryFingerprint: policy.queryFingerprint,
     upstream: upstreamSnapshot(upstream),
-    onlyRefusedDue: !isRequested && onlyRefusedDue(day, entry, policy, nowMs, upstreamState(upstream)),
     isRequested,
   };
 }

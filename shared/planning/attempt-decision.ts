@@ -14,7 +14,6 @@ import { type Committed, type DayEntry, isRolledBack } from '../lake/documents/l
 import { type Progress, type Slice, emptySlice } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
-import { beganAt } from './reading.ts';
 import { type Window, dayQueries, windowToRead } from './day-queries.ts';
 
 /** Records that change between the pages of a longer reading would be in it twice or not at all. */
@@ -28,7 +27,6 @@ export interface DaySituation {
   settings: ReportSettings;
   queryFingerprint: string;
   upstream: Slice['upstream'];
-  onlyRefusedDue: boolean;
   /** Whether the day is read with `--from` and `--to`: then all of it is read, and every lookup is repeated. */
   isRequested: boolean;
 }
@@ -58,7 +56,7 @@ export function attemptToContinue(entry: DayEntry, situation: DaySituation): str
 export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySituation): AttemptDecision {
   const staged = begunBy(situation.nowMs, found);
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
-  const slices = withNewSlice(staged, entry.committed, committedToMs, situation);
+  const slices = withNewSlice(staged, committedToMs, situation);
   const isNew = !entry.claim || !hasPagesToResume(staged, committedToMs);
   const withNext = { kind: slices.length > 1 ? 'append' : 'start', slices } as const;
   if (isNew) return withNext;
@@ -79,7 +77,7 @@ export function slicesAfterRestart(
   const dropped = staged.slices.at(-1);
   const others = { ...staged, slices: staged.slices.slice(0, -1) };
   const committedToMs = committedUpTo(entry, entry.claim?.attempt);
-  const slices = withNewSlice(others, entry.committed, committedToMs, situation);
+  const slices = withNewSlice(others, committedToMs, situation);
   const repeatsConflict = conflict ?? dropped?.repeatsConflict;
   if (repeatsConflict === undefined) return slices;
   return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsConflict } : slice));
@@ -133,7 +131,7 @@ function obstacleToResuming(
 }
 
 function isOlder(slice: Slice, committed: Committed | undefined): boolean {
-  return committed !== undefined && Date.parse(beganAt(slice)) < Date.parse(committed.readFrom);
+  return committed !== undefined && Date.parse(slice.startedAt) < Date.parse(committed.readFrom);
 }
 
 function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): boolean {
@@ -147,9 +145,8 @@ function begunBy(nowMs: number, staged: Progress): Progress {
 
 function withNewSlice(
   staged: Progress,
-  committed: Committed | undefined,
   committedToMs: number | undefined,
-  { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream, onlyRefusedDue }: DaySituation,
+  { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream }: DaySituation,
 ): Slice[] {
   const usable = upstream ? staged.slices.map(endedAtLastPage) : staged.slices;
   const finished = staged.queryFingerprint === queryFingerprint ? usable.filter(({ done }) => done) : [];
@@ -159,40 +156,15 @@ function withNewSlice(
   const window: Window = windowToRead(brandSettings, day, nowMs, sinceMs);
   const startedAt = new Date(nowMs).toISOString();
   const kept = finished.filter(() => upstream !== undefined || !window.whole);
-  const lookups = upstream && {
-    upstream,
-    ...carriedOver(kept.at(-1), committed, upstream, report, onlyRefusedDue),
-  };
   const next = emptySlice(
-    { ...window, startedAt, ...lookups },
+    { ...window, startedAt, ...(upstream && { upstream }) },
     dayQueries(report, brandSettings, settings, day, window),
   );
   return [...kept, next];
 }
 
-/**
- * What a slice of lookups takes over from the slice before: when the reading began, and whether only refused lookups
- * are left. When the upstream day closes, nothing is taken over, so that lookups without a record are repeated.
- */
-function carriedOver(
-  before: Slice | undefined,
-  committed: Committed | undefined,
-  upstream: NonNullable<Slice['upstream']>,
-  { paging }: ReportDefinition,
-  onlyRefusedDue: boolean,
-): Pick<Slice, 'passStartedAt' | 'onlyRefused'> {
-  if (before?.upstream?.closed !== upstream.closed) return {};
-  const isSameReading = (onlyRefusedDue || before.endedEarly) && !isOlder(before, committed);
-  const isAnswered = !before.endedEarly && before.upstream.digest === upstream.digest;
-  const mayChange = paging.style === 'lookup' && paging.lookup.recordsChange;
-  return {
-    ...(isSameReading && { passStartedAt: before.passStartedAt ?? before.startedAt }),
-    ...(isAnswered && (onlyRefusedDue || !mayChange) && { onlyRefused: true }),
-  };
-}
-
 /** Ends a slice of lookups at its last staged page: its records are valid, and the next slice looks up the rest. */
 function endedAtLastPage(slice: Slice): Slice {
   if (slice.done || !slice.parts.some(({ pages }) => pages > 0)) return slice;
-  return { ...slice, endedEarly: true, done: true };
+  return { ...slice, done: true };
 }

@@ -10,7 +10,6 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { dayQueries } from './day-queries.ts';
 import type { Policy } from './due.ts';
-import { beganAt } from './reading.ts';
 
 /** The committed version of a day and the slices that its attempt has staged; no slices if they have been deleted. */
 export interface RawDay {
@@ -63,7 +62,7 @@ function committedSlices({ committed, slices }: RawDay, { day }: ReportDefinitio
     const kept = slices.slice(0, end);
     const last = kept.at(-1);
     // An attempt that started over may have the same number of pages up to the same time.
-    const isSameReading = last?.toMs === readToMs && beganAt(last) === committed.readFrom;
+    const isSameReading = last?.toMs === readToMs && last.startedAt === committed.readFrom;
     const isWhole = isSameReading && kept.every(({ done }) => done);
     if (isWhole && pagesIn(kept) === committed.pages) return kept;
   }

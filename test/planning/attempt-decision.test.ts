@@ -46,7 +46,6 @@ function situation(name: string, now = at('10:00'), change: Partial<DaySituation
     settings,
     queryFingerprint: 'as-now',
     upstream: undefined,
-    onlyRefusedDue: false,
     isRequested: false,
     ...change,
   };
@@ -263,7 +262,7 @@ describe('without I/O, a claim', () => {
       'appends to the committed slices if refused lookups are due',
       { committed: committed({ state: 'closed' }) },
       progress([{ ...lookedUp, done: true }]),
-      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream, onlyRefusedDue: true }),
+      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream }),
       'append',
     ],
     [
@@ -535,44 +534,34 @@ describe('the slices to read', () => {
     const now = situation('clicks_detail', at('03:00', NEXT_DAY), { upstream: closed });
     const { slices } = decideAttempt({ claim }, progress([{ ...finished, upstream }]), now);
     expect(slices).toMatchObject([{ upstream }, { whole: true, upstream: closed, done: false }]);
-    expect(slices[1]).not.toHaveProperty('onlyRefused');
   });
 
-  it.each<[string, Slice, Slice['upstream'], object]>([
+  it.each<[string, Slice, Slice['upstream']]>([
     [
       'remaining and new records, if the upstream day has changed',
       lookedUp,
       { ...upstream, snapshot: 'u2', digest: '2:ef' },
-      {},
     ],
     [
       'remaining records, if the upstream day has the same content',
       lookedUp,
       { ...upstream, snapshot: 'u2' },
-      {},
     ],
     [
       'new records, if all earlier records were looked up',
       { ...lookedUp, done: true },
       { ...upstream, snapshot: 'u2', digest: '2:ef' },
-      {},
     ],
-    [
-      'only refused lookups, if the upstream day is the same',
-      { ...lookedUp, done: true },
-      upstream,
-      { onlyRefused: true },
-    ],
-  ])('add a slice of lookups for %s', (_name, before, now, flags) => {
+    ['refused lookups, if the upstream day is the same', { ...lookedUp, done: true }, upstream],
+  ])('add a slice of lookups for %s', (_name, before, now) => {
     const { slices } = decideAttempt(
       before.done ? { committed: committed() } : { claim },
       progress([before]),
       situation('clicks_detail', at('10:00'), { upstream: now }),
     );
     const [first, next] = slices;
-    expect(first).toEqual(before.done ? before : { ...before, done: true, endedEarly: true });
-    expect(next).toMatchObject({ upstream: now, done: false, ...flags });
-    expect(next?.onlyRefused).toBe('onlyRefused' in flags ? true : undefined);
+    expect(first).toEqual({ ...before, done: true });
+    expect(next).toMatchObject({ upstream: now, done: false });
     expect(slices.length).toBe(2);
   });
 });
