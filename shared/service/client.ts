@@ -153,7 +153,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     attempt: number,
     signal: AbortSignal | undefined,
   ): Promise<Sent & { sent: number }> {
-    await breaker.enter(turn, signal);
+    await breaker.enter(signal);
     let signing: Signing | undefined;
     try {
       for (let sent = 1; ; sent += 1) {

@@ -7,8 +7,8 @@
 import { MINUTE_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { Turn } from '../ports.ts';
-import { createRequestQueue, waitInQueue } from './request-queue.ts';
-import { type Sleep, sleepUnlessAborted } from './retry.ts';
+import { createRequestQueue } from './request-queue.ts';
+import { type Sleep, sleepUnlessAborted, stopped, throwIfStopped } from './retry.ts';
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
@@ -40,7 +40,7 @@ export function createRateLimiter(options: {
   sleep: Sleep;
 }) {
   const { claim, refusePause, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
-  const queue = createRequestQueue();
+  const queue = createRequestQueue<Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>>();
   let share = 1;
   /** When the last request was due to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
@@ -73,14 +73,14 @@ export function createRateLimiter(options: {
         continue;
       }
       lastMs = -waitMs < TIMER_DELAY_MS ? nowMs + waitMs : nowMs;
-      queue.next()?.start();
+      queue.next()?.resolve();
       waitingSinceMs = queue.size > 0 ? nowMs : undefined;
     }
     isServing = false;
   }
 
   function failAll(reason: unknown): undefined {
-    for (const { fail } of queue.items()) fail(reason);
+    for (let each = queue.next(); each; each = queue.next()) each.reject(reason);
   }
 
   function refuseLongPause(pauseMs: number): void {
@@ -112,16 +112,27 @@ export function createRateLimiter(options: {
      * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`
      */
     async take(turn: Turn, signal?: AbortSignal): Promise<number> {
-      const started = waitInQueue(queue, turn, signal);
+      throwIfStopped(signal);
+      const { promise: started, ...waiting } = Promise.withResolvers<void>();
+      const remove = queue.add(turn, waiting);
+      const stop = () => {
+        remove();
+        waiting.reject(stopped());
+      };
+      signal?.addEventListener('abort', stop, { once: true });
       waitingSinceMs ??= monotonicMs();
       if (isServing) refuseLongPause(pausedUntilMs - monotonicMs());
       else void serve();
       // The request that the limiter slept for may have left the queue.
-      await started.catch((error: unknown) => {
+      try {
+        await started;
+        return monotonicMs();
+      } catch (error) {
         wake();
         throw error;
-      });
-      return monotonicMs();
+      } finally {
+        signal?.removeEventListener('abort', stop);
+      }
     },
     /** Halves the rate, because the service throttled the request of the slot at `slotMs`. */
     slowDown(slotMs: number): void {
