@@ -217,11 +217,8 @@ export interface HttpResponse {
   body: Uint8Array;
 }
 
-/**
- * `failed`: no whole response arrived, e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. `isStale`: the
- * service had closed a connection that was kept from an earlier request, so it has most probably not received this one.
- */
-export type HttpResult = HttpResponse | { failed: string; isStale?: true } | { tooLargeBytes: number };
+/** `failed`: no whole response arrived, e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. */
+export type HttpResult = HttpResponse | { failed: string } | { tooLargeBytes: number };
 
 /** Sends one request and reads the whole response. Never rejects and never follows a redirect. */
 export type SendRequest = (

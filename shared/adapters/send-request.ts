@@ -39,7 +39,7 @@ export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onH
     return await wholeOf(response, () => stopped !== undefined);
   } catch (thrown) {
     if (stopped !== undefined) return { failed: stopped };
-    return { failed: codeOf(thrown), ...(thrown instanceof StaleConnection && { isStale: true }) };
+    return { failed: codeOf(thrown) };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
@@ -56,21 +56,12 @@ function openRequest({ url, method, headers }: HttpRequest): ClientRequest {
 
 function responseTo(client: ClientRequest, body: string | undefined): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  let bytesBefore = 0;
-  client.on('socket', ({ bytesRead }) => {
-    bytesBefore = bytesRead;
-  });
   let isAnswered = false;
   client.on('response', (response) => {
     isAnswered = true;
     resolve(response);
   });
-  client.on('error', (error) => {
-    const isUnanswered = client.socket?.bytesRead === bytesBefore;
-    reject(
-      client.reusedSocket && isUnanswered && isReset(error) ? new StaleConnection(codeOf(error)) : error,
-    );
-  });
+  client.on('error', reject);
   client.on('close', () => {
     // A response that switches protocols emits neither `response` nor `error`. The error is created only if needed,
     // because its stack is expensive.
@@ -78,18 +69,6 @@ function responseTo(client: ClientRequest, body: string | undefined): Promise<In
   });
   client.end(body);
   return promise;
-}
-
-function isReset(error: Error): boolean {
-  return ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
-}
-
-class StaleConnection extends Error {
-  readonly code: string;
-  constructor(code: string) {
-    super(code);
-    this.code = code;
-  }
 }
 
 /** An error's body only serves its message: if it cannot be read, the status still counts. */

@@ -137,18 +137,12 @@ function restartedTooOften({ report }: RunContext, day: string, cause: RestartCa
   const atOnce = `${more}, so that one run reads the whole day`;
   const lastPage = 'the last page that an earlier run stored had changed when it was read again';
   const stored = `the last page was stored more than ${RESUME_WITHIN_HOURS} hours ago`;
-  const newer = 'by the clock of the run that read it, the committed version is newer than these pages';
   const upstream = 'the report whose records it looks up was read again before all lookups were done';
   const key = 'records with the same primary key differed, and a second reading has to show why';
   const reasons: Record<RestartCause, [code: ErrorCode, why: string, next: string]> = {
     cursor_died: ['cursor_dies', 'the service no longer accepted the cursor of the last page', atOnce],
     last_page_changed: ['cursor_dies', lastPage, atOnce],
     too_old: ['too_slow', stored, `start the next run earlier, raise "requestsPerSecond", or ${more}`],
-    older_than_committed: [
-      'restarted_too_often',
-      newer,
-      'do not use --now, and correct this machine’s clock',
-    ],
     queries_changed: [
       'restarted_too_often',
       'the settings were changed while it was read',
@@ -229,11 +223,7 @@ async function isLeaseLive(
   return !(await ctx.lake.runs.isDead(claim.runId));
 }
 
-async function situationOf(
-  ctx: RunContext,
-  day: string,
-  isRequested: boolean,
-): Promise<DaySituation> {
+async function situationOf(ctx: RunContext, day: string, isRequested: boolean): Promise<DaySituation> {
   const { report, brandSettings, settings, policy, clock } = ctx;
   const nowMs = clock.now().getTime();
   const upstream = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day];

@@ -45,7 +45,6 @@ export async function* lookedUpPages(
   const refusals = createRefusals(
     (key) => known.missing.get(key)?.code !== undefined,
     () => ctx.service.hasAnsweredTo(ctx.report.action),
-    known.hasFailed,
   );
   try {
     for (let left = ranked.filter(({ rank }) => rank > cursor); left.length > 0; ) {
@@ -96,12 +95,11 @@ interface Known {
   found: Set<string>;
   committed: CommittedDetails;
   isCommittedAttempt: boolean;
-  hasFailed: boolean;
 }
 
 async function knownRecords(work: Work, part: SlicePart): Promise<Known> {
   const { ctx, attempt, slice, lookup } = work;
-  const { day, progress, entry, committed } = attempt;
+  const { day, progress, committed } = attempt;
   const earlier = (await progress.cached()).slices.slice(0, -1);
   const upstream = await upstreamRecords(ctx, day, slice, lookup);
   const ownerOf = ownersAmong(upstream);
@@ -115,7 +113,6 @@ async function knownRecords(work: Work, part: SlicePart): Promise<Known> {
     found,
     committed: committedDetails(ctx, attempt, lookup),
     isCommittedAttempt: attempt.id === committed?.attempt,
-    hasFailed: entry.failure !== undefined,
   };
 }
 

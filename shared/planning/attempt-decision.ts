@@ -31,12 +31,7 @@ export interface DaySituation {
   isRequested: boolean;
 }
 
-export type Obstacle =
-  | 'queries_changed'
-  | 'too_old'
-  | 'older_than_committed'
-  | 'upstream_changed'
-  | 'day_has_ended';
+export type Obstacle = 'queries_changed' | 'too_old' | 'upstream_changed' | 'day_has_ended';
 
 /** What the claimed attempt does. `slices` are all of its slices from then on; the run reads the last one. */
 type AttemptDecision =
@@ -60,7 +55,7 @@ export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySi
   const isNew = !entry.claim || !hasPagesToResume(staged, committedToMs);
   const withNext = { kind: slices.length > 1 ? 'append' : 'start', slices } as const;
   if (isNew) return withNext;
-  const obstacle = obstacleToResuming(staged, entry.committed, situation);
+  const obstacle = obstacleToResuming(staged, situation);
   if (!obstacle) return { kind: 'resume', slices: staged.slices };
   const dropsNothing = slices.length > staged.slices.length;
   return dropsNothing || obstacle === 'upstream_changed' ? withNext : { kind: 'restart', slices, obstacle };
@@ -111,15 +106,12 @@ function hasPagesToResume({ slices }: Progress, committedToMs: number | undefine
 
 function obstacleToResuming(
   { slices, queryFingerprint }: Progress,
-  committed: Committed | undefined,
   { day, nowMs, brandSettings, upstream, ...now }: DaySituation,
 ): Obstacle | undefined {
   const slice = slices.at(-1);
   if (!slice) return undefined;
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
   const startedMs = Date.parse(slice.startedAt);
-  // The run would read all pages, and the commit would be refused.
-  if (isOlder(slice, committed)) return 'older_than_committed';
   // Each lookup is a call of its own: it becomes wrong only if its upstream day changes, not by age or other calls.
   if (slice.upstream) return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
   const stagedMs = Date.parse(slice.stagedAt ?? slice.startedAt);
@@ -128,10 +120,6 @@ function obstacleToResuming(
   const endMs = endOfDay(day, brandSettings.timeZone);
   const isFullReadAfterEnd = slice.whole && startedMs >= endMs && slices.length === 1;
   return nowMs < endMs || isFullReadAfterEnd ? undefined : 'day_has_ended';
-}
-
-function isOlder(slice: Slice, committed: Committed | undefined): boolean {
-  return committed !== undefined && Date.parse(slice.startedAt) < Date.parse(committed.readFrom);
 }
 
 function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): boolean {

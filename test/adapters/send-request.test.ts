@@ -141,19 +141,6 @@ describe('a connection', () => {
     expect(connections.size).toBe(1);
   });
 
-  it('that is closed when the next request arrives is called stale, and the next connection is new', async () => {
-    let received = 0;
-    const url = await tcpServer((socket, ofConnection) => {
-      received += 1;
-      if (ofConnection === 1) socket.write(plain('one'));
-      else socket.destroy();
-    });
-    expect(textOf(await send(url))).toBe('one');
-    expect(await send(url)).toEqual({ failed: 'ECONNRESET', isStale: true });
-    expect(textOf(await send(url))).toBe('one');
-    expect(received).toBe(3);
-  });
-
   it('that is closed within a response is not stale: the request was received', async () => {
     const url = await tcpServer((socket, ofConnection) => {
       if (ofConnection === 1) socket.write(plain('one'));

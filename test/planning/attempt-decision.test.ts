@@ -316,13 +316,6 @@ describe('without I/O, a claim', () => {
       'resume',
     ],
     [
-      'appends to lookups if a clock ahead dated the committed version later than their start',
-      { claim, committed: committed({ readFrom: at('09:30') }) },
-      progress([lookedUp]),
-      situation('clicks_detail', at('10:00'), { upstream }),
-      'append',
-    ],
-    [
       'starts lookups again if the upstream day no longer exists',
       { claim },
       progress([lookedUp]),
@@ -345,13 +338,6 @@ describe('without I/O, a claim', () => {
       progress([slice(at('00:00'), at('03:00'), { stagedAt: at('03:59') })]),
       situation('order_list'),
       'too_old',
-    ],
-    [
-      'a clock ahead dated the committed version later than the slice began',
-      progress([slice(at('00:00'), at('09:30'))]),
-      situation('order_list'),
-      'older_than_committed',
-      committed({ attempt: 'a0', readFrom: at('09:45') }),
     ],
     [
       'I2: the day has ended and earlier slices would be mixed with the full read',

@@ -186,21 +186,6 @@ describe('a response that a retry cannot repair', () => {
     });
   });
 
-  it('I9: fails only its own call, and is not quoted, if reading it throws', async () => {
-    const body = new Proxy(new Uint8Array(1), {
-      get: () => {
-        throw new RangeError(`too much of ${old.secret}`);
-      },
-    });
-    const { client } = await started(() => success, {
-      send: async () => ({ status: 200, headers: {}, body }),
-    });
-    const error = await failure(client.call(action, {}));
-    expect(error).toMatchObject({ kind: 'contract', code: 'unreadable' });
-    expect(error.message).toContain('(RangeError)');
-    expect(error.message).not.toContain(old.secret);
-  });
-
   it('is an error of the service if it has HTTP 500 and is larger than any page', async () => {
     const { client } = await started(() => ({ status: 500, text: Buffer.alloc(32 * 2 ** 20 + 1, ' ') }), {
       retry: { maxAttempts: 1 },
