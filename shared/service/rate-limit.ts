@@ -19,10 +19,7 @@ const MIN_SHARE = 1 / 32;
 /** Timers wake up to this late. The next request must not be late because of it. */
 const TIMER_DELAY_MS = 20;
 
-/**
- * A run that sends nothing waits this long for a slot even if its time is over, so that it completes a unit of work
- * however little time it has.
- */
+/** A run waits this long for a slot even if its time is over, so that it completes a unit of work. */
 const PATIENCE_MS = MINUTE_MS;
 
 /**
@@ -45,7 +42,6 @@ export function createRateLimiter(options: {
   /** When the last request was due to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
-  let waitingSinceMs: number | undefined;
   let slowedAtMs = Number.NEGATIVE_INFINITY;
   let isServing = false;
   let wake = () => {};
@@ -68,13 +64,12 @@ export function createRateLimiter(options: {
       lastMs = Math.max(lastMs, sinceMs);
       const waitMs = lastMs + 1000 / (options.requestsPerSecond * share) - nowMs;
       if (waitMs > 0) {
-        refuseLateSlot(nowMs, waitMs);
+        refuseLateSlot(waitMs);
         if (queue.size > 0) await sleepUntilWoken(waitMs);
         continue;
       }
       lastMs = -waitMs < TIMER_DELAY_MS ? nowMs + waitMs : nowMs;
       queue.next()?.resolve();
-      waitingSinceMs = queue.size > 0 ? nowMs : undefined;
     }
     isServing = false;
   }
@@ -88,9 +83,8 @@ export function createRateLimiter(options: {
     if (refusal) failAll(refusal);
   }
 
-  function refuseLateSlot(nowMs: number, waitMs: number): void {
-    const sinceMs = Math.max(waitingSinceMs ?? nowMs, pausedUntilMs);
-    if (waitMs <= Math.max(leftMs(), sinceMs + PATIENCE_MS - nowMs)) return;
+  function refuseLateSlot(waitMs: number): void {
+    if (waitMs <= Math.max(leftMs(), PATIENCE_MS)) return;
     const rate = Number((options.requestsPerSecond * share).toPrecision(2));
     const message = `no request fits into the rest of the run's time: the rate is ${rate} requests per second at present; a later run continues`;
     failAll(new BrandReportsError('transient', 'out_of_time', message));
@@ -120,7 +114,6 @@ export function createRateLimiter(options: {
         waiting.reject(stopped());
       };
       signal?.addEventListener('abort', stop, { once: true });
-      waitingSinceMs ??= monotonicMs();
       if (isServing) refuseLongPause(pausedUntilMs - monotonicMs());
       else void serve();
       // The request that the limiter slept for may have left the queue.
