@@ -74,7 +74,6 @@ const BRAND_EVENTS = {
     waitMs: number;
     status?: number;
   }>(),
-  signing_clock_corrected: info<{ action: string; clockSkewMs: number }>(),
   credentials_not_reread: warn<object>(),
   brand_awaited: info<{ holder: string }>(),
 };

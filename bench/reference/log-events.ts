@@ -56,8 +56,6 @@ const MEANINGS: Record<EventName, string> = {
   view_failed: 'A view could not be created.',
   request_retried:
     'A request is repeated. `failures`: failed attempts so far. `status`: the HTTP status, if a response came.',
-  signing_clock_corrected:
-    'A request was refused because of the clock, and is sent again with the time of the service.',
   credentials_not_reread: 'The service refuses the credentials, and reading them again failed.',
   brand_awaited:
     'Another run of the brand, the `holder`, sends requests. This run waits up to two minutes for its end.',

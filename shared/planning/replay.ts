@@ -26,11 +26,8 @@ export interface ReplaySettings {
 }
 
 export type ReplayObstacle =
-  | 'raw_expired'
-  /** The remaining raw records belong to a reading that is not committed yet. */
-  | 'reread'
-  | 'other_time_zone'
-  | 'read_by_other_queries';
+  /** They are deleted, or belong to a reading that is not committed yet. */
+  'raw_expired' | 'other_time_zone' | 'read_by_other_queries';
 
 export interface Replay {
   /** The oldest first. */
@@ -43,7 +40,7 @@ export function decideReplay(raw: RawDay, now: ReplaySettings): Replay | ReplayO
   const { day, committed } = raw;
   const { report, policy } = now;
   const slices = committedSlices(raw, report);
-  if (!slices) return raw.slices.length === 0 ? 'raw_expired' : 'reread';
+  if (!slices) return 'raw_expired';
   if (committed.timeZone !== policy.timeZone) return 'other_time_zone';
   if (committed.queryFingerprint === policy.queryFingerprint) return { slices, isKeyNew: false };
   const isAlike = slices.every((slice) => hasSameQueries(day, slice, now));

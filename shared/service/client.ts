@@ -155,8 +155,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         // I10: a refusal names no cause; signing again may help, once.
         const again: Signing | undefined = await signer.signAgain(signing);
         if (!again) return { ...tried, sent };
-        if (again.skewMs !== signing.skewMs)
-          log({ event: 'signing_clock_corrected', action, clockSkewMs: again.skewMs });
         signing = again;
       }
     } finally {
