@@ -270,17 +270,6 @@ describe('a response that a retry may help', () => {
     },
   );
 
-  it('I10: is replaced without a wait if the service has closed the kept connection: the request is signed and sent again', async () => {
-    const { client, service, time, log } = await started(({ number }) => (number === 2 ? 'reset' : success));
-    await client.call(action, {});
-    await time.sleep(5_000);
-    await client.call(action, {});
-    expect([client.requests, log]).toEqual([3, []]);
-    expect(service.received.map(({ headers }) => headers['x-acme-date'])).toEqual(
-      [0, 5_000, 5_000].map((ms) => httpDate(start + ms)),
-    );
-  });
-
   it('is neither waited for nor retried in a stopped run', async () => {
     const stop = new AbortController();
     const { client } = await started(() => ({ status: 503, text: '' }), {
