@@ -45,7 +45,6 @@ const REPORT_EVENTS = {
   day_failed: error<{ day: string } & Failed>(),
   day_finding: warn<{ day: string; check: string; message: string }>(),
   check_not_made: warn<{ day: string; check: string } & ErrorSummary>(),
-  rows_kept: warn<{ day: string; rows: number; keptRows: number; message: string }>(),
   reading_dropped: warn<{ day: string; message: string }>(),
   day_changed: info<{
     day: string;
@@ -75,7 +74,6 @@ const BRAND_EVENTS = {
     waitMs: number;
     status?: number;
   }>(),
-  signing_clock_corrected: info<{ action: string; clockSkewMs: number }>(),
   credentials_not_reread: warn<object>(),
   brand_awaited: info<{ holder: string }>(),
 };

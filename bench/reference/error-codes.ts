@@ -452,10 +452,6 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
     'Raise `requestsPerSecond`, give a run more time, or start the next run within six hours.',
   ],
   truncated: ['The response is cut off. It is retried.', 'Check the network and proxies if it persists.'],
-  unreadable: [
-    'The response could not be processed. Nothing of it is used.',
-    'Report it, with the response.',
-  ],
 };
 
 export const deploymentErrors: Record<OfDeployments, Explanation> = {

@@ -38,8 +38,6 @@ const MEANINGS: Record<EventName, string> = {
   day_failed: 'A day failed. `kind`, `code` and `message`: [errors](errors.md).',
   day_finding: 'A data check has found something in a day. `check`: [findings](findings.md).',
   check_not_made: 'A data check failed. The next run that plans the month of the day repeats it.',
-  rows_kept:
-    'The service has fewer records than the version, although its records are final. The version stays.',
   reading_dropped: 'A later reading of the day is committed already, so this reading is dropped.',
   day_changed: 'A closed day has other content than before. A count is missing if a version cannot be read.',
   history_anew:
@@ -58,8 +56,6 @@ const MEANINGS: Record<EventName, string> = {
   view_failed: 'A view could not be created.',
   request_retried:
     'A request is repeated. `failures`: failed attempts so far. `status`: the HTTP status, if a response came.',
-  signing_clock_corrected:
-    'A request was refused because of the clock, and is sent again with the time of the service.',
   credentials_not_reread: 'The service refuses the credentials, and reading them again failed.',
   brand_awaited:
     'Another run of the brand, the `holder`, sends requests. This run waits up to two minutes for its end.',

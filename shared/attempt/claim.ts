@@ -26,7 +26,6 @@ import {
   decideAttempt,
   slicesAfterRestart,
 } from '../planning/attempt-decision.ts';
-import { onlyRefusedDue, upstreamState } from '../planning/due.ts';
 import type { RunContext } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';
 
@@ -55,7 +54,7 @@ export async function claim(
   isRequested: boolean,
 ): Promise<Attempt | undefined> {
   const { day, entry } = open;
-  const situation = await situationOf(ctx, day, entry, isRequested);
+  const situation = await situationOf(ctx, day, isRequested);
   const earlier = attemptToContinue(entry, situation);
   // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
   const leased = entry.claim?.attempt ?? earlier;
@@ -124,7 +123,7 @@ export async function restartAttempt(
     return claimDay(current, day, before, mine);
   });
   const entry = { ...restarted.entry, claim: mine };
-  const situation = await situationOf(ctx, day, {}, false);
+  const situation = await situationOf(ctx, day, false);
   await progress.update((current) => ({
     ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
     queryFingerprint: ctx.policy.queryFingerprint,
@@ -138,18 +137,12 @@ function restartedTooOften({ report }: RunContext, day: string, cause: RestartCa
   const atOnce = `${more}, so that one run reads the whole day`;
   const lastPage = 'the last page that an earlier run stored had changed when it was read again';
   const stored = `the last page was stored more than ${RESUME_WITHIN_HOURS} hours ago`;
-  const newer = 'by the clock of the run that read it, the committed version is newer than these pages';
   const upstream = 'the report whose records it looks up was read again before all lookups were done';
   const key = 'records with the same primary key differed, and a second reading has to show why';
   const reasons: Record<RestartCause, [code: ErrorCode, why: string, next: string]> = {
     cursor_died: ['cursor_dies', 'the service no longer accepted the cursor of the last page', atOnce],
     last_page_changed: ['cursor_dies', lastPage, atOnce],
     too_old: ['too_slow', stored, `start the next run earlier, raise "requestsPerSecond", or ${more}`],
-    older_than_committed: [
-      'restarted_too_often',
-      newer,
-      'do not use --now, and correct this machine’s clock',
-    ],
     queries_changed: [
       'restarted_too_often',
       'the settings were changed while it was read',
@@ -230,12 +223,7 @@ async function isLeaseLive(
   return !(await ctx.lake.runs.isDead(claim.runId));
 }
 
-async function situationOf(
-  ctx: RunContext,
-  day: string,
-  entry: DayEntry,
-  isRequested: boolean,
-): Promise<DaySituation> {
+async function situationOf(ctx: RunContext, day: string, isRequested: boolean): Promise<DaySituation> {
   const { report, brandSettings, settings, policy, clock } = ctx;
   const nowMs = clock.now().getTime();
   const upstream = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day];
@@ -247,7 +235,6 @@ async function situationOf(
     settings,
     queryFingerprint: policy.queryFingerprint,
     upstream: upstreamSnapshot(upstream),
-    onlyRefusedDue: !isRequested && onlyRefusedDue(day, entry, policy, nowMs, upstreamState(upstream)),
     isRequested,
   };
 }

@@ -11,10 +11,6 @@ export class DaysInFlight {
     this.#brands = brands;
   }
 
-  get count(): number {
-    return this.#byBrand.values().reduce((sum, days) => sum + days, 0);
-  }
-
   hasRoom(brand: string): boolean {
     return this.#of(brand) < Math.max(1, Math.floor(MOST / this.#brands));
   }

@@ -10,7 +10,7 @@ export type TimeBudget = ReturnType<typeof createTimeBudget>;
 
 /**
  * The time that a run has left. Without `tryStartDay`, a run with too little time would stop before its first day, and
- * so would every later run. Without `fits`, the end of the process would interrupt a publication in every run.
+ * so would every later run.
  * @param deadline it may move while the run works (Ctrl-C moves it to now); missing: no time limit
  */
 export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: () => number) {
@@ -32,11 +32,6 @@ export function createTimeBudget(deadline: Deadline | undefined, monotonicMs: ()
       if (isUp() && daysStarted > 0) return false;
       daysStarted += 1;
       return true;
-    },
-    /** Whether work of `needsMs` may start: it ends in time, or is the only day, which later runs cannot fit either. */
-    fits(needsMs: number): boolean {
-      if (deadline === undefined || monotonicMs() + needsMs <= deadline.hardMs) return true;
-      return daysStarted === 1 && !isUp();
     },
   };
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { DAY_MS, MINUTE_MS } from '../days.ts';
 import { rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
@@ -46,7 +45,6 @@ export async function* lookedUpPages(
   const refusals = createRefusals(
     (key) => known.missing.get(key)?.code !== undefined,
     () => ctx.service.hasAnsweredTo(ctx.report.action),
-    known.hasFailed,
   );
   try {
     for (let left = ranked.filter(({ rank }) => rank > cursor); left.length > 0; ) {
@@ -91,18 +89,17 @@ interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
   /** The key of the upstream record that a response is about. */
   ownerOf: (answered: string) => string | undefined;
-  /** When an earlier slice found a record, in ms; infinite if the service has responded about it again since. */
-  foundAtMs: ReadonlyMap<string, number>;
+  /** Found by earlier slices. */
+  foundBefore: ReadonlySet<string>;
   missing: ReadonlyMap<string, MissingLookup>;
   found: Set<string>;
   committed: CommittedDetails;
   isCommittedAttempt: boolean;
-  hasFailed: boolean;
 }
 
 async function knownRecords(work: Work, part: SlicePart): Promise<Known> {
   const { ctx, attempt, slice, lookup } = work;
-  const { day, progress, entry, committed } = attempt;
+  const { day, progress, committed } = attempt;
   const earlier = (await progress.cached()).slices.slice(0, -1);
   const upstream = await upstreamRecords(ctx, day, slice, lookup);
   const ownerOf = ownersAmong(upstream);
@@ -111,17 +108,16 @@ async function knownRecords(work: Work, part: SlicePart): Promise<Known> {
   return {
     upstream,
     ownerOf,
-    foundAtMs: await foundBefore(work, earlier, ownerOf),
+    foundBefore: await foundBefore(work, earlier, ownerOf),
     missing: missingAfter(earlier),
     found,
     committed: committedDetails(ctx, attempt, lookup),
     isCommittedAttempt: attempt.id === committed?.attempt,
-    hasFailed: entry.failure !== undefined,
   };
 }
 
 async function keysToKeep(known: Known): Promise<Set<string>> {
-  const isMissing = (key: string) => !known.found.has(key) && !known.foundAtMs.has(key);
+  const isMissing = (key: string) => !known.found.has(key) && !known.foundBefore.has(key);
   if (![...known.upstream.keys()].some(isMissing)) return new Set();
   return new Set([...(await publishedKeys(known))].filter(isMissing));
 }
@@ -140,24 +136,19 @@ function withoutRecord(
   };
 }
 
-async function recordsToLookUp({ slice, lookup }: Work, known: Known): Promise<RankedRecord[]> {
+async function recordsToLookUp({ slice }: Work, known: Known): Promise<RankedRecord[]> {
+  const { missing, foundBefore, isCommittedAttempt } = known;
   // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
-  const areRawGone = known.isCommittedAttempt && known.foundAtMs.size === 0;
-  const published = areRawGone && !lookup.recordsChange ? await publishedKeys(known) : new Set();
-  const startedMs = Date.parse(slice.startedAt);
+  const areRawGone = isCommittedAttempt && foundBefore.size === 0;
+  const published = areRawGone ? await publishedKeys(known) : new Set();
   const requested = [...known.upstream.values()].filter(({ key }) => {
-    const { missing, foundAtMs } = known;
-    const [lookedUp, atMs] = [missing.get(key), foundAtMs.get(key)];
+    const [lookedUp, isFound] = [missing.get(key), foundBefore.has(key)];
     // A record that was found stays found, even if the service later responds without a record.
-    if (lookedUp && (lookedUp.code !== undefined || atMs === undefined)) return isDue(lookedUp, slice);
-    if (slice.onlyRefused || published.has(key)) return false;
-    return atMs === undefined || (lookup.recordsChange && startedMs - atMs >= CHANGED_AFTER_MS);
+    if (lookedUp && (lookedUp.code !== undefined || !isFound)) return isDue(lookedUp, slice);
+    return !isFound && !published.has(key);
   });
   return scattered(slice, requested);
 }
-
-/** A day less half an hour, because the runs of an hourly schedule do not begin at the same second. */
-const CHANGED_AFTER_MS = DAY_MS - 30 * MINUTE_MS;
 
 async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>> {
   return new Set((await committed.keys()).flatMap((key) => ownerOf(key) ?? []));
@@ -167,17 +158,10 @@ async function foundBefore(
   work: Work,
   earlier: readonly Slice[],
   ownerOf: Known['ownerOf'],
-): Promise<Map<string, number>> {
-  const found = new Map<string, number>();
-  for (const slice of earlier) {
-    const atMs = Date.parse(slice.startedAt);
-    for (const key of slice.parts.flatMap((part) => part.empty ?? []))
-      if (found.has(key)) found.set(key, Infinity);
-    for await (const answered of answeredKeys(work, slice)) {
-      const key = ownerOf(answered);
-      if (key !== undefined) found.set(key, (found.get(key) ?? atMs) === atMs ? atMs : Infinity);
-    }
-  }
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const slice of earlier)
+    for await (const answered of answeredKeys(work, slice)) found.add(ownerOf(answered) ?? '');
   return found;
 }
 
@@ -202,9 +186,8 @@ function scattered({ startedAt }: Slice, records: readonly UpstreamRecord[]): Ra
 async function assertAnswersAny({ ctx, slice, lookup }: Work, known: Known, refusals: Refusals) {
   const { service, report } = ctx;
   if (refusals.met.length === 0 || service.hasAnsweredTo(report.action)) return;
-  const { foundAtMs, found } = known;
   const upstream = [...known.upstream.values()];
-  const staged = upstream.filter(({ key }) => foundAtMs.has(key) || found.has(key));
+  const staged = upstream.filter(({ key }) => known.foundBefore.has(key) || known.found.has(key));
   const published = staged.length > 0 ? new Set() : await publishedKeys(known);
   const candidates = staged.length > 0 ? staged : upstream.filter(({ key }) => published.has(key));
   const [first] = scattered(slice, candidates);

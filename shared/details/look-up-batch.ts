@@ -68,8 +68,6 @@ async function lookUpOne(
 
 /** After more refusals than this without an answer, the service is taken to refuse the action, not the records. */
 const MAX_REFUSED_WITHOUT_ANSWER = 9;
-/** The same limit for a day that failed before: an outage of the action should cost few requests an hour. */
-const MAX_REFUSED_AFTER_FAILURE = 1;
 /** The limit of new refusals in a run that has fewer answers than this; with more answers, they are the limit. */
 const MAX_REFUSED = 100;
 /** After more lookups in a row than this without an answer, after retries, the service is taken to be unavailable. */
@@ -80,13 +78,8 @@ export type Refusals = ReturnType<typeof createRefusals>;
 /**
  * @param wasRefused whether the service refused this lookup in an earlier run: then another refusal shows nothing new
  * @param hasAnswered whether the service has answered any lookup in this run, of any day
- * @param hasFailed whether the last attempt to read the day failed
  */
-export function createRefusals(
-  wasRefused: (key: string) => boolean,
-  hasAnswered: () => boolean,
-  hasFailed: boolean,
-) {
+export function createRefusals(wasRefused: (key: string) => boolean, hasAnswered: () => boolean) {
   const met: BrandReportsError[] = [];
   let answers = 0;
   let newlyRefused = 0;
@@ -114,10 +107,7 @@ export function createRefusals(
       met.push(refusal);
       if (!wasRefused(key)) newlyRefused += 1;
       const limit = answers === 0 ? MAX_REFUSED_WITHOUT_ANSWER : Math.max(MAX_REFUSED, answers);
-      const isRefused = hasAnswered()
-        ? newlyRefused > limit
-        : met.length > (hasFailed ? MAX_REFUSED_AFTER_FAILURE : limit);
-      if (isRefused) throw asRefusedAction(refusal);
+      if ((hasAnswered() ? newlyRefused : met.length) > limit) throw asRefusedAction(refusal);
     },
     ofAction(): BrandReportsError {
       const [first] = met;

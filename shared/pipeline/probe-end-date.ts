@@ -1,14 +1,10 @@
-import { DAY_MS, addDays, monthOf } from '../days.ts';
+import { addDays, monthOf } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { isWithin } from '../lake/documents/stored-time.ts';
 import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from '../context/context.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
 
 type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
-
-/** After this pause the probe compares other days. */
-const PAUSED_PROBE_MS = 2 * DAY_MS;
 
 /**
  * Checks the setting `endDate` against days that have ended, in a report's first sync. The interface does not document
@@ -20,10 +16,7 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
   const { report, brandSettings, brand, reportState } = ctx;
   const setting = brandSettings.endDate;
   if (report.day.by !== 'dates' || setting === 'midnight') return;
-  const { probedEndDate, probePausedAt } = await reportState.cached();
-  const isPaused =
-    probePausedAt !== undefined && isWithin(PAUSED_PROBE_MS, probePausedAt, ctx.clock.wallMs());
-  if (probedEndDate === setting || isPaused) return;
+  if ((await reportState.cached()).probedEndDate === setting) return;
   for (const day of probedDays(ctx))
     if ((await ctx.ledger(monthOf(day)).cached()).days[day]?.erasedAt !== undefined) return;
   const meaning = await observeOrLog(ctx);
@@ -37,19 +30,13 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
     await reportState.update((current) => ({ ...current, probedEndDate: setting }));
 }
 
-/**
- * Ignores a failure of the probe: reading the days will show the problem. If the service requires a pause, the pause is
- * recorded, because it holds all requests: otherwise every run would begin with the probe and end there.
- */
+/** Ignores a failure of the probe: reading the days will show the problem. */
 async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
   try {
     return await observeEndDate(ctx);
   } catch (thrown) {
-    const { message, context } = rethrowBugs(thrown);
-    ctx.log({ event: 'end_date_not_probed', message });
-    if (context.retryAfterMs === undefined) return undefined;
-    const probePausedAt = new Date(ctx.clock.wallMs()).toISOString();
-    await ctx.reportState.update((current) => ({ ...current, probePausedAt }));
+    ctx.log({ event: 'end_date_not_probed', message: rethrowBugs(thrown).message });
+    return undefined;
   }
 }
 

@@ -24,16 +24,8 @@ import { answerBefore, knownHabits, learnHabits, readingBefore, withAnswer } fro
 import { Stage, type StagedPage } from '../attempt/stage.ts';
 import { recordsOf, stagedDay } from '../attempt/staged-records.ts';
 
-/**
- * I12: memory for unwritten rows, in bytes: a total for all days in flight, and a minimum for each day, because small
- * row groups make queries slower. Rows are written while a run waits for pages, so that less work is left at the end.
- */
-const PENDING_BYTES = 64 * 2 ** 20;
-const MIN_PENDING_BYTES = 4 * 2 ** 20;
-/** The speed of a publication, measured by `npm run bench:parquet`, with a large safety margin. */
-const PUBLISH_ROWS_PER_SECOND = 10_000;
-const PUBLISH_BASE_MS = 5_000;
-
+/** I12: memory for the unwritten rows of a day that is read: 4 MB, about 30,000 rows. Smaller groups make queries slower. */
+const GROUP_BYTES = 4 * 2 ** 20;
 /**
  * @param readBack whether the day is read with `--from` and `--to`: then nothing is reused from earlier readings, and
  * the committed snapshot is re-read before it is reported as `unchanged`
@@ -53,8 +45,7 @@ export async function readDay(
     const outcome = await readPages(ctx, attempt, builder, readBack);
     if (outcome === 'cursor_died') attempt = await restartAttempt(ctx, attempt, outcome);
     else {
-      if (outcome === 'out_of_time' || !(await publicationFits(ctx, attempt))) return undefined;
-      // Only now: after this call the run may start its next day, and only a run's first day always fits.
+      if (outcome === 'out_of_time') return undefined;
       onFetched();
       const built = await build(ctx, await stagedDay(attempt), { readBack }, builder);
       if (!('conflict' in built)) return built;
@@ -128,20 +119,13 @@ function servicePages(
 /** @returns `undefined` if records are already staged: then only the chunks have all records */
 async function builderOfPages(ctx: RunContext, attempt: Attempt): Promise<Builder | undefined> {
   if (recordsOf((await attempt.progress.cached()).slices) > 0) return undefined;
-  // While a day is read, another day may still be in its builder.
-  const days = Math.max(2 * ctx.daysInFlight, ctx.days.count);
-  const groupBytes = Math.max(MIN_PENDING_BYTES, PENDING_BYTES / days);
-  return createBuilder(ctx, attempt, { keyField: primaryKeyField(ctx), rule: 'identifies', groupBytes });
+  const basis = { keyField: primaryKeyField(ctx), rule: 'identifies', groupBytes: GROUP_BYTES } as const;
+  return createBuilder(ctx, attempt, basis);
 }
 
 /** Whether to stop for lack of time. A restarted day is read to its end, until the process may be ended. */
 function mustStop({ time }: RunContext, attempt: Attempt): boolean {
   return attempt.restarts === 0 ? time.isUp() : time.isOver();
-}
-
-async function publicationFits(ctx: RunContext, { progress }: Attempt): Promise<boolean> {
-  const records = recordsOf((await progress.cached()).slices);
-  return ctx.time.fits(PUBLISH_BASE_MS + (records / PUBLISH_ROWS_PER_SECOND) * 1000);
 }
 
 async function lastSliceOf({ progress }: Attempt): Promise<Slice> {

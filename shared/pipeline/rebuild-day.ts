@@ -144,8 +144,6 @@ function kept(ctx: RebuildContext, day: string, committed: Committed, reason: Re
   const why: Record<RebuildObstacle, string> = {
     raw_expired: `its raw records have been deleted; ${reread}`,
     raw_damaged: `the progress document of its attempt ${committed.attempt} is damaged, so its raw records cannot be found; ${reread}`,
-    reread:
-      'a run has begun to read it again, and the earlier raw records have been deleted; rebuild it when it is complete',
     read_by_other_queries: `the settings (filters, units, meanings of dates) now request other records than when it was read; ${reread}`,
     other_time_zone: `it was read in the time zone ${committed.timeZone}, and in ${policy.timeZone} it begins and ends at other times; ${reread}`,
     key_unclear: `records with the same ${keyText(primaryKeyField(ctx) ?? '')} differ, and only a second reading can show whether it is a key; ${reread}`,

@@ -50,7 +50,6 @@ export async function syncDay(
       continuation: continuation.id,
       isAccepted,
     });
-    if (kept !== undefined && snapshot.rows < kept) logKept(ctx, day, snapshot, kept);
     // `published` is also false for an unchanged day whose snapshot was committed but never published.
     if (!open.committed?.published) await publishDay(ctx, day);
     const read = snapshot.unchanged ? 'unchanged' : 'published';
@@ -71,18 +70,6 @@ export async function syncDay(
   } finally {
     stopRenewing();
   }
-}
-
-/** I11: records that the service has deleted stay in the lake. */
-function logKept(
-  { brand, report, log }: RunContext,
-  day: string,
-  { rows }: { rows: number },
-  keptRows: number,
-): void {
-  const command = `brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day} --accept-fewer`;
-  const message = `the service has ${rows} records of ${day}, and the lake has ${keptRows} rows; days this old no longer change, so the rows are kept. If the service is right: ${command}`;
-  log({ event: 'rows_kept', day, rows, keptRows, message });
 }
 
 function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {

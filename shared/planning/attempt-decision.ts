@@ -14,7 +14,6 @@ import { type Committed, type DayEntry, isRolledBack } from '../lake/documents/l
 import { type Progress, type Slice, emptySlice } from '../lake/documents/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
-import { beganAt } from './reading.ts';
 import { type Window, dayQueries, windowToRead } from './day-queries.ts';
 
 /** Records that change between the pages of a longer reading would be in it twice or not at all. */
@@ -28,17 +27,11 @@ export interface DaySituation {
   settings: ReportSettings;
   queryFingerprint: string;
   upstream: Slice['upstream'];
-  onlyRefusedDue: boolean;
   /** Whether the day is read with `--from` and `--to`: then all of it is read, and every lookup is repeated. */
   isRequested: boolean;
 }
 
-export type Obstacle =
-  | 'queries_changed'
-  | 'too_old'
-  | 'older_than_committed'
-  | 'upstream_changed'
-  | 'day_has_ended';
+export type Obstacle = 'queries_changed' | 'too_old' | 'upstream_changed' | 'day_has_ended';
 
 /** What the claimed attempt does. `slices` are all of its slices from then on; the run reads the last one. */
 type AttemptDecision =
@@ -58,11 +51,11 @@ export function attemptToContinue(entry: DayEntry, situation: DaySituation): str
 export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySituation): AttemptDecision {
   const staged = begunBy(situation.nowMs, found);
   const committedToMs = committedUpTo(entry, attemptToContinue(entry, situation));
-  const slices = withNewSlice(staged, entry.committed, committedToMs, situation);
+  const slices = withNewSlice(staged, committedToMs, situation);
   const isNew = !entry.claim || !hasPagesToResume(staged, committedToMs);
   const withNext = { kind: slices.length > 1 ? 'append' : 'start', slices } as const;
   if (isNew) return withNext;
-  const obstacle = obstacleToResuming(staged, entry.committed, situation);
+  const obstacle = obstacleToResuming(staged, situation);
   if (!obstacle) return { kind: 'resume', slices: staged.slices };
   const dropsNothing = slices.length > staged.slices.length;
   return dropsNothing || obstacle === 'upstream_changed' ? withNext : { kind: 'restart', slices, obstacle };
@@ -79,7 +72,7 @@ export function slicesAfterRestart(
   const dropped = staged.slices.at(-1);
   const others = { ...staged, slices: staged.slices.slice(0, -1) };
   const committedToMs = committedUpTo(entry, entry.claim?.attempt);
-  const slices = withNewSlice(others, entry.committed, committedToMs, situation);
+  const slices = withNewSlice(others, committedToMs, situation);
   const repeatsConflict = conflict ?? dropped?.repeatsConflict;
   if (repeatsConflict === undefined) return slices;
   return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsConflict } : slice));
@@ -113,15 +106,12 @@ function hasPagesToResume({ slices }: Progress, committedToMs: number | undefine
 
 function obstacleToResuming(
   { slices, queryFingerprint }: Progress,
-  committed: Committed | undefined,
   { day, nowMs, brandSettings, upstream, ...now }: DaySituation,
 ): Obstacle | undefined {
   const slice = slices.at(-1);
   if (!slice) return undefined;
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
   const startedMs = Date.parse(slice.startedAt);
-  // The run would read all pages, and the commit would be refused.
-  if (isOlder(slice, committed)) return 'older_than_committed';
   // Each lookup is a call of its own: it becomes wrong only if its upstream day changes, not by age or other calls.
   if (slice.upstream) return isSame(slice.upstream, upstream) ? undefined : 'upstream_changed';
   const stagedMs = Date.parse(slice.stagedAt ?? slice.startedAt);
@@ -130,10 +120,6 @@ function obstacleToResuming(
   const endMs = endOfDay(day, brandSettings.timeZone);
   const isFullReadAfterEnd = slice.whole && startedMs >= endMs && slices.length === 1;
   return nowMs < endMs || isFullReadAfterEnd ? undefined : 'day_has_ended';
-}
-
-function isOlder(slice: Slice, committed: Committed | undefined): boolean {
-  return committed !== undefined && Date.parse(beganAt(slice)) < Date.parse(committed.readFrom);
 }
 
 function isSame(one: NonNullable<Slice['upstream']>, other: Slice['upstream']): boolean {
@@ -147,9 +133,8 @@ function begunBy(nowMs: number, staged: Progress): Progress {
 
 function withNewSlice(
   staged: Progress,
-  committed: Committed | undefined,
   committedToMs: number | undefined,
-  { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream, onlyRefusedDue }: DaySituation,
+  { day, nowMs, report, brandSettings, settings, queryFingerprint, upstream }: DaySituation,
 ): Slice[] {
   const usable = upstream ? staged.slices.map(endedAtLastPage) : staged.slices;
   const finished = staged.queryFingerprint === queryFingerprint ? usable.filter(({ done }) => done) : [];
@@ -159,40 +144,15 @@ function withNewSlice(
   const window: Window = windowToRead(brandSettings, day, nowMs, sinceMs);
   const startedAt = new Date(nowMs).toISOString();
   const kept = finished.filter(() => upstream !== undefined || !window.whole);
-  const lookups = upstream && {
-    upstream,
-    ...carriedOver(kept.at(-1), committed, upstream, report, onlyRefusedDue),
-  };
   const next = emptySlice(
-    { ...window, startedAt, ...lookups },
+    { ...window, startedAt, ...(upstream && { upstream }) },
     dayQueries(report, brandSettings, settings, day, window),
   );
   return [...kept, next];
 }
 
-/**
- * What a slice of lookups takes over from the slice before: when the reading began, and whether only refused lookups
- * are left. When the upstream day closes, nothing is taken over, so that lookups without a record are repeated.
- */
-function carriedOver(
-  before: Slice | undefined,
-  committed: Committed | undefined,
-  upstream: NonNullable<Slice['upstream']>,
-  { paging }: ReportDefinition,
-  onlyRefusedDue: boolean,
-): Pick<Slice, 'passStartedAt' | 'onlyRefused'> {
-  if (before?.upstream?.closed !== upstream.closed) return {};
-  const isSameReading = (onlyRefusedDue || before.endedEarly) && !isOlder(before, committed);
-  const isAnswered = !before.endedEarly && before.upstream.digest === upstream.digest;
-  const mayChange = paging.style === 'lookup' && paging.lookup.recordsChange;
-  return {
-    ...(isSameReading && { passStartedAt: before.passStartedAt ?? before.startedAt }),
-    ...(isAnswered && (onlyRefusedDue || !mayChange) && { onlyRefused: true }),
-  };
-}
-
 /** Ends a slice of lookups at its last staged page: its records are valid, and the next slice looks up the rest. */
 function endedAtLastPage(slice: Slice): Slice {
   if (slice.done || !slice.parts.some(({ pages }) => pages > 0)) return slice;
-  return { ...slice, endedEarly: true, done: true };
+  return { ...slice, done: true };
 }

@@ -84,20 +84,6 @@ export function dueAtMs(
   return readMs === null || lookupMs === null ? (readMs ?? lookupMs) : Math.min(readMs, lookupMs);
 }
 
-/** Whether only lookups that the service refused are due, even if their last retry failed. */
-export function onlyRefusedDue(
-  day: string,
-  { committed }: DayEntry,
-  policy: Policy,
-  nowMs: number,
-  upstream?: UpstreamState,
-): boolean {
-  const lookupMs = refusedDueAtMs(committed);
-  if (!committed || lookupMs === null || lookupMs > nowMs) return false;
-  const readMs = readDueAtMs(day, { committed }, policy, nowMs, upstream);
-  return readMs === null || readMs > nowMs;
-}
-
 function refusedDueAtMs(committed: Committed | undefined): number | null {
   const { retryAt } = committed?.refusedLookups ?? {};
   return retryAt === undefined ? null : Date.parse(retryAt);

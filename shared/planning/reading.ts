@@ -23,7 +23,7 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[],
   if (!last) throw new Error('a reading has a slice');
   const { upstream, parts } = last;
   const heldMs = (time: string) => Math.min(Date.parse(time), nowMs);
-  const beganMs = Date.parse(beganAt(last));
+  const beganMs = Date.parse(last.startedAt);
   const startedMs = Math.min(beganMs, nowMs);
   const refusedLookups = refusedSummary(slices);
   return {
@@ -43,9 +43,4 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[],
       ...(refusedLookups && { refusedLookups }),
     },
   };
-}
-
-/** Lookups for a closed upstream day may continue in further slices, and all of them belong to one reading. */
-export function beganAt({ upstream, passStartedAt, startedAt }: Slice): string {
-  return (upstream?.closed && passStartedAt) || startedAt;
 }

@@ -10,7 +10,6 @@ import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { dayQueries } from './day-queries.ts';
 import type { Policy } from './due.ts';
-import { beganAt } from './reading.ts';
 
 /** The committed version of a day and the slices that its attempt has staged; no slices if they have been deleted. */
 export interface RawDay {
@@ -27,11 +26,8 @@ export interface ReplaySettings {
 }
 
 export type ReplayObstacle =
-  | 'raw_expired'
-  /** The remaining raw records belong to a reading that is not committed yet. */
-  | 'reread'
-  | 'other_time_zone'
-  | 'read_by_other_queries';
+  /** They are deleted, or belong to a reading that is not committed yet. */
+  'raw_expired' | 'other_time_zone' | 'read_by_other_queries';
 
 export interface Replay {
   /** The oldest first. */
@@ -44,7 +40,7 @@ export function decideReplay(raw: RawDay, now: ReplaySettings): Replay | ReplayO
   const { day, committed } = raw;
   const { report, policy } = now;
   const slices = committedSlices(raw, report);
-  if (!slices) return raw.slices.length === 0 ? 'raw_expired' : 'reread';
+  if (!slices) return 'raw_expired';
   if (committed.timeZone !== policy.timeZone) return 'other_time_zone';
   if (committed.queryFingerprint === policy.queryFingerprint) return { slices, isKeyNew: false };
   const isAlike = slices.every((slice) => hasSameQueries(day, slice, now));
@@ -63,7 +59,7 @@ function committedSlices({ committed, slices }: RawDay, { day }: ReportDefinitio
     const kept = slices.slice(0, end);
     const last = kept.at(-1);
     // An attempt that started over may have the same number of pages up to the same time.
-    const isSameReading = last?.toMs === readToMs && beganAt(last) === committed.readFrom;
+    const isSameReading = last?.toMs === readToMs && last.startedAt === committed.readFrom;
     const isWhole = isSameReading && kept.every(({ done }) => done);
     if (isWhole && pagesIn(kept) === committed.pages) return kept;
   }

@@ -14,9 +14,6 @@ export const clickDetails: ReportDefinition = {
       key: { column: 'id', field: 'id' },
       optional: [{ column: 'pbtid', field: 'pbtid' }],
       answerField: 'id',
-      // A click is an event at one moment. Only orders and transactions have states (docs/explanation/interface.md,
-      // section 3). Nothing documents that a click, or its detail, is restated.
-      recordsChange: false,
     },
   },
   day: { by: 'upstream', report: clicks.name },

@@ -46,11 +46,6 @@ export interface Lookup {
   optional: readonly { column: string; field: string }[];
   /** The field of a response's record that has the key of the looked-up record. */
   answerField: string;
-  /**
-   * Whether the service may return a different record later: the record is then requested once more, a day after it was
-   * found.
-   */
-  recordsChange: boolean;
 }
 
 export interface UpstreamRecord {

@@ -1,7 +1,6 @@
 /**
- * The client calls the brand's service during one run. All calls share one breaker, rate limiter, clock, set of
- * credentials and retry budget. Otherwise an outage would be multiplied by the number of days in flight. I10: every
- * attempt has its own date header, and each possible cause of a refusal (clock, credentials) is tried once per run. I9:
+ * The client calls the brand's service during one run. All calls share one breaker, rate limiter, clock and set of
+ * credentials. I10: every attempt has its own date header, and each possible cause of a refusal (clock, credentials) is tried once per run. I9:
  * text from outside is quoted only after redaction.
  */
 import { fullJitterMs } from '../backoff.ts';
@@ -9,16 +8,9 @@ import { DAY_MS } from '../days.ts';
 import { BrandReportsError, configError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
-import type {
-  CredentialSource,
-  HttpResult,
-  ReportService,
-  SendRequest,
-  ServiceResponse,
-  Turn,
-} from '../ports.ts';
+import type { CredentialSource, ReportService, SendRequest, ServiceResponse, Turn } from '../ports.ts';
 import { createServiceClock, httpDate } from './server-clock.ts';
-import { type ResponseClass, type ResponseContext, classifyResponse } from './envelope.ts';
+import { type ResponseClass, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { createRefusalBreaker } from './refusal-breaker.ts';
 import { NO_TURN } from './request-queue.ts';
@@ -28,7 +20,6 @@ import {
   type RetryPolicy,
   SERVICE_RETRY,
   type Sleep,
-  createRetryBudget,
   pause,
   retryAfterMs,
   throwIfStopped,
@@ -75,7 +66,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   const { brand, limiter, wallMs } = options;
   const log = options.log ?? (() => undefined);
   const policy = { ...SERVICE_RETRY, ...options.retry };
-  const budget = createRetryBudget(policy.budget);
   const clock = createServiceClock(wallMs);
   const signer = createSigningSession(options, clock, log);
   const breaker = createRefusalBreaker(brand);
@@ -104,7 +94,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     throwIfStopped(signal);
     const status = 'status' in result ? result.status : undefined;
     options.onRequest?.({ action, attempt, status });
-    const response = classified(result, { brand, action, quote: signer.quote });
+    const response = classifyResponse(result, { brand, action, quote: signer.quote });
     if (status === 429 || status === 503) limiter.slowDown(slotMs);
     if (response.is === 'success') limiter.speedUp();
     const mayWait = response.is === 'transient' && 'headers' in result;
@@ -134,15 +124,13 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     const waitMs = fullJitterMs(failures - 1, policy, options.random());
     const refusal = limiter.refusePause(Math.max(waitMs, requestedWaitMs ?? 0));
     if (refusal) throw gaveUp(refusal.message);
-    if (!budget.spend())
-      throw gaveUp('too many requests of this run have failed to retry more of them; a later run continues');
     const { status } = error.context;
     const shown = { action, code: error.code, failures, waitMs: Math.max(waitMs, requestedWaitMs ?? 0) };
     log({ event: 'request_retried', ...shown, ...(typeof status === 'number' && { status }) });
     await pause(waitMs, options.sleep, signal);
   }
 
-  /** Sends again at once after a refusal if a new signature may help. */
+  /** Sends again at once after a refusal, if a new signature may help. */
   async function tryOnce(
     turn: Turn,
     action: string,
@@ -150,7 +138,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     attempt: number,
     signal: AbortSignal | undefined,
   ): Promise<Sent & { sent: number }> {
-    await breaker.enter(turn, signal);
+    await breaker.enter(signal);
     let signing: Signing | undefined;
     try {
       for (let sent = 1; ; sent += 1) {
@@ -167,8 +155,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         // I10: a refusal names no cause; signing again may help, once.
         const again: Signing | undefined = await signer.signAgain(signing);
         if (!again) return { ...tried, sent };
-        if (again.skewMs !== signing.skewMs)
-          log({ event: 'signing_clock_corrected', action, clockSkewMs: again.skewMs });
         signing = again;
       }
     } finally {
@@ -183,7 +169,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     callSignal?: AbortSignal,
   ): Promise<ServiceResponse> {
     const signal = eitherSignal(callSignal);
-    budget.earn();
     for (let attempt = 1, failures = 1; ; failures += 1) {
       let tried = await tryOnce(turn, action, fields, attempt, signal);
       attempt += tried.sent;
@@ -231,16 +216,4 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   }
 
   return inOrder(NO_TURN);
-}
-
-/** If classifying throws, only this call fails, whatever the response contains. */
-function classified(result: HttpResult, context: ResponseContext): ResponseClass {
-  try {
-    return classifyResponse(result, context);
-  } catch (cause) {
-    // Without the message of the cause, which may quote the response.
-    const what = cause instanceof Error ? cause.name : typeof cause;
-    const message = `${context.brand} ${context.action}: the response could not be read (${what}), so nothing of it is used; report this with the response`;
-    return { is: 'final', error: new BrandReportsError('contract', 'unreadable', message, { cause }) };
-  }
 }

@@ -7,8 +7,8 @@
 import { MINUTE_MS } from '../days.ts';
 import { BrandReportsError } from '../errors.ts';
 import type { Turn } from '../ports.ts';
-import { createRequestQueue, waitInQueue } from './request-queue.ts';
-import { type Sleep, sleepUnlessAborted } from './retry.ts';
+import { createRequestQueue } from './request-queue.ts';
+import { type Sleep, sleepUnlessAborted, stopped, throwIfStopped } from './retry.ts';
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
@@ -19,10 +19,7 @@ const MIN_SHARE = 1 / 32;
 /** Timers wake up to this late. The next request must not be late because of it. */
 const TIMER_DELAY_MS = 20;
 
-/**
- * A run that sends nothing waits this long for a slot even if its time is over, so that it completes a unit of work
- * however little time it has.
- */
+/** A run waits this long for a slot even if its time is over, so that it completes a unit of work. */
 const PATIENCE_MS = MINUTE_MS;
 
 /**
@@ -40,12 +37,11 @@ export function createRateLimiter(options: {
   sleep: Sleep;
 }) {
   const { claim, refusePause, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
-  const queue = createRequestQueue();
+  const queue = createRequestQueue<Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>>();
   let share = 1;
   /** When the last request was due to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
-  let waitingSinceMs: number | undefined;
   let slowedAtMs = Number.NEGATIVE_INFINITY;
   let isServing = false;
   let wake = () => {};
@@ -68,19 +64,18 @@ export function createRateLimiter(options: {
       lastMs = Math.max(lastMs, sinceMs);
       const waitMs = lastMs + 1000 / (options.requestsPerSecond * share) - nowMs;
       if (waitMs > 0) {
-        refuseLateSlot(nowMs, waitMs);
+        refuseLateSlot(waitMs);
         if (queue.size > 0) await sleepUntilWoken(waitMs);
         continue;
       }
       lastMs = -waitMs < TIMER_DELAY_MS ? nowMs + waitMs : nowMs;
-      queue.next()?.start();
-      waitingSinceMs = queue.size > 0 ? nowMs : undefined;
+      queue.next()?.resolve();
     }
     isServing = false;
   }
 
   function failAll(reason: unknown): undefined {
-    for (const { fail } of queue.items()) fail(reason);
+    for (let each = queue.next(); each; each = queue.next()) each.reject(reason);
   }
 
   function refuseLongPause(pauseMs: number): void {
@@ -88,9 +83,8 @@ export function createRateLimiter(options: {
     if (refusal) failAll(refusal);
   }
 
-  function refuseLateSlot(nowMs: number, waitMs: number): void {
-    const sinceMs = Math.max(waitingSinceMs ?? nowMs, pausedUntilMs);
-    if (waitMs <= Math.max(leftMs(), sinceMs + PATIENCE_MS - nowMs)) return;
+  function refuseLateSlot(waitMs: number): void {
+    if (waitMs <= Math.max(leftMs(), PATIENCE_MS)) return;
     const rate = Number((options.requestsPerSecond * share).toPrecision(2));
     const message = `no request fits into the rest of the run's time: the rate is ${rate} requests per second at present; a later run continues`;
     failAll(new BrandReportsError('transient', 'out_of_time', message));
@@ -112,16 +106,26 @@ export function createRateLimiter(options: {
      * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`
      */
     async take(turn: Turn, signal?: AbortSignal): Promise<number> {
-      const started = waitInQueue(queue, turn, signal);
-      waitingSinceMs ??= monotonicMs();
+      throwIfStopped(signal);
+      const { promise: started, ...waiting } = Promise.withResolvers<void>();
+      const remove = queue.add(turn, waiting);
+      const stop = () => {
+        remove();
+        waiting.reject(stopped());
+      };
+      signal?.addEventListener('abort', stop, { once: true });
       if (isServing) refuseLongPause(pausedUntilMs - monotonicMs());
       else void serve();
       // The request that the limiter slept for may have left the queue.
-      await started.catch((error: unknown) => {
+      try {
+        await started;
+        return monotonicMs();
+      } catch (error) {
         wake();
         throw error;
-      });
-      return monotonicMs();
+      } finally {
+        signal?.removeEventListener('abort', stop);
+      }
     },
     /** Halves the rate, because the service throttled the request of the slot at `slotMs`. */
     slowDown(slotMs: number): void {

@@ -5,13 +5,12 @@
  * and signed again (I10) counts as the same request: no other request goes in between.
  */
 import { BrandReportsError } from '../errors.ts';
-import type { Turn } from '../ports.ts';
-import { createRequestQueue, waitInQueue } from './request-queue.ts';
+import { pause } from './retry.ts';
 
 const MAX_REFUSALS = 2;
 
 export function createRefusalBreaker(brand: string) {
-  const queue = createRequestQueue();
+  let change = Promise.withResolvers<void>();
   let hasAccepted = false;
   let inDoubt = true;
   let underWay = 0;
@@ -19,13 +18,8 @@ export function createRefusalBreaker(brand: string) {
   let open: BrandReportsError | undefined;
 
   function letThrough(): void {
-    for (;;) {
-      if (inDoubt && underWay > 0) return;
-      const next = queue.next();
-      if (!next) return;
-      underWay += 1;
-      next.start();
-    }
+    change.resolve();
+    change = Promise.withResolvers();
   }
 
   return {
@@ -36,11 +30,10 @@ export function createRefusalBreaker(brand: string) {
      * Resolves when this request may be under way; the request must `leave` in the end.
      * @throws BrandReportsError `auth` `refused` if the run sends no more requests; `transient` `stopped`
      */
-    async enter(turn: Turn, signal: AbortSignal | undefined): Promise<void> {
+    async enter(signal: AbortSignal | undefined): Promise<void> {
+      while (!open && inDoubt && underWay > 0) await pause(0, () => change.promise, signal);
       if (open) throw open;
-      const entered = waitInQueue(queue, turn, signal);
-      letThrough();
-      await entered;
+      underWay += 1;
     },
     leave(): void {
       underWay -= 1;
@@ -57,7 +50,7 @@ export function createRefusalBreaker(brand: string) {
       if (hasAccepted || refusals < MAX_REFUSALS) return;
       const message = `${brand}: the service refused the first ${MAX_REFUSALS} requests, so this run sends no more, because further refusals could lock the account; the last refusal was: ${error.message}`;
       open = new BrandReportsError('auth', 'refused', message, { context: error.context });
-      for (const { fail } of queue.items()) fail(open);
+      letThrough();
     },
   };
 }

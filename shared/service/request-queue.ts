@@ -5,21 +5,15 @@
  * tie, the request that arrived first is next.
  */
 import type { Turn } from '../ports.ts';
-import { stopped, throwIfStopped } from './retry.ts';
 
 export const NO_TURN: Turn = { urgent: true, report: '', rank: 0 };
-
-export interface Waiting {
-  start: () => void;
-  fail: (reason: unknown) => void;
-}
 
 interface Entry<T> {
   turn: Turn;
   item: T;
 }
 
-export function createRequestQueue<T = Waiting>() {
+export function createRequestQueue<T>() {
   const entries = new Set<Entry<T>>();
   /** The reports of requests that were not urgent; the report that was served last is at the end. */
   const served = new Set<string>();
@@ -53,24 +47,5 @@ export function createRequestQueue<T = Waiting>() {
       }
       return first.item;
     },
-    items: (): T[] => [...entries].map(({ item }) => item),
   };
-}
-
-/** @throws BrandReportsError `transient` `stopped` if the signal aborts; the reason with which the item fails */
-export async function waitInQueue(
-  queue: ReturnType<typeof createRequestQueue>,
-  turn: Turn,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  throwIfStopped(signal);
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const fail = (reason: unknown) => {
-    remove();
-    reject(reason);
-  };
-  const remove = queue.add(turn, { start: resolve, fail });
-  const stop = () => fail(stopped());
-  signal?.addEventListener('abort', stop, { once: true });
-  await promise.finally(() => signal?.removeEventListener('abort', stop));
 }

@@ -13,10 +13,6 @@ export interface RetryPolicy extends Backoff {
   maxAttempts: number;
   /** The longest `Retry-After` that a call waits for; a longer one fails the call at once. */
   maxWaitMs: number;
-  /** A wait up to this long takes place even if the time of the run is up, as long as the process exists. */
-  shortWaitMs: number;
-  /** Retries that a run may make: `start` at first, `share` more with every call, at most `max` saved up. */
-  budget: { start: number; share: number; max: number };
 }
 
 export const SERVICE_RETRY: RetryPolicy = {
@@ -24,25 +20,7 @@ export const SERVICE_RETRY: RetryPolicy = {
   baseMs: 500,
   capMs: 30_000,
   maxWaitMs: 15 * MINUTE_MS,
-  // No backoff before the sixth attempt is longer.
-  shortWaitMs: 10_000,
-  budget: { start: 10, share: 0.2, max: 50 },
 };
-
-/** Limits retries to a small share of the calls: without a budget an outage would cause six times the requests. */
-export function createRetryBudget({ start, share, max }: RetryPolicy['budget']) {
-  let left = start;
-  return {
-    earn() {
-      left = Math.min(max, left + share);
-    },
-    spend(): boolean {
-      if (left < 1) return false;
-      left -= 1;
-      return true;
-    },
-  };
-}
 
 /** The wait that a response's `Retry-After` (seconds or a date) requests, ms; `undefined` if it cannot be read. */
 export function retryAfterMs(headers: HttpHeaders, nowMs: number): number | undefined {
@@ -62,20 +40,16 @@ export interface TimeLeft {
   untilOverMs(): number;
 }
 
-/**
- * The pauses that a call does not wait for: pauses longer than any run waits, and pauses longer than this run has left.
- * A run whose time is up completes the page that it reads, so a short pause only has to end while the process exists.
- */
+/** The pauses that a call does not wait for: pauses longer than any run waits, and pauses longer than this run has left. */
 export function refusalOfPause(
-  { maxWaitMs, shortWaitMs }: Pick<RetryPolicy, 'maxWaitMs' | 'shortWaitMs'>,
-  time: TimeLeft,
+  { maxWaitMs }: Pick<RetryPolicy, 'maxWaitMs'>,
+  { leftMs }: Pick<TimeLeft, 'leftMs'>,
 ) {
   return (pauseMs: number): BrandReportsError | undefined => {
     if (pauseMs > maxWaitMs)
       return pausedTooLong('retry_after', pauseMs, `a run waits at most ${seconds(maxWaitMs)}`);
-    const left = pauseMs <= shortWaitMs ? time.untilOverMs() : time.leftMs();
-    return pauseMs > left
-      ? pausedTooLong('out_of_time', pauseMs, `the run has ${seconds(Math.max(0, left))} left`)
+    return pauseMs > leftMs()
+      ? pausedTooLong('out_of_time', pauseMs, `the run has ${seconds(leftMs())} left`)
       : undefined;
   };
 }

@@ -46,7 +46,6 @@ function situation(name: string, now = at('10:00'), change: Partial<DaySituation
     settings,
     queryFingerprint: 'as-now',
     upstream: undefined,
-    onlyRefusedDue: false,
     isRequested: false,
     ...change,
   };
@@ -263,7 +262,7 @@ describe('without I/O, a claim', () => {
       'appends to the committed slices if refused lookups are due',
       { committed: committed({ state: 'closed' }) },
       progress([{ ...lookedUp, done: true }]),
-      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream, onlyRefusedDue: true }),
+      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream }),
       'append',
     ],
     [
@@ -317,13 +316,6 @@ describe('without I/O, a claim', () => {
       'resume',
     ],
     [
-      'appends to lookups if a clock ahead dated the committed version later than their start',
-      { claim, committed: committed({ readFrom: at('09:30') }) },
-      progress([lookedUp]),
-      situation('clicks_detail', at('10:00'), { upstream }),
-      'append',
-    ],
-    [
       'starts lookups again if the upstream day no longer exists',
       { claim },
       progress([lookedUp]),
@@ -346,13 +338,6 @@ describe('without I/O, a claim', () => {
       progress([slice(at('00:00'), at('03:00'), { stagedAt: at('03:59') })]),
       situation('order_list'),
       'too_old',
-    ],
-    [
-      'a clock ahead dated the committed version later than the slice began',
-      progress([slice(at('00:00'), at('09:30'))]),
-      situation('order_list'),
-      'older_than_committed',
-      committed({ attempt: 'a0', readFrom: at('09:45') }),
     ],
     [
       'I2: the day has ended and earlier slices would be mixed with the full read',
@@ -535,44 +520,34 @@ describe('the slices to read', () => {
     const now = situation('clicks_detail', at('03:00', NEXT_DAY), { upstream: closed });
     const { slices } = decideAttempt({ claim }, progress([{ ...finished, upstream }]), now);
     expect(slices).toMatchObject([{ upstream }, { whole: true, upstream: closed, done: false }]);
-    expect(slices[1]).not.toHaveProperty('onlyRefused');
   });
 
-  it.each<[string, Slice, Slice['upstream'], object]>([
+  it.each<[string, Slice, Slice['upstream']]>([
     [
       'remaining and new records, if the upstream day has changed',
       lookedUp,
       { ...upstream, snapshot: 'u2', digest: '2:ef' },
-      {},
     ],
     [
       'remaining records, if the upstream day has the same content',
       lookedUp,
       { ...upstream, snapshot: 'u2' },
-      {},
     ],
     [
       'new records, if all earlier records were looked up',
       { ...lookedUp, done: true },
       { ...upstream, snapshot: 'u2', digest: '2:ef' },
-      {},
     ],
-    [
-      'only refused lookups, if the upstream day is the same',
-      { ...lookedUp, done: true },
-      upstream,
-      { onlyRefused: true },
-    ],
-  ])('add a slice of lookups for %s', (_name, before, now, flags) => {
+    ['refused lookups, if the upstream day is the same', { ...lookedUp, done: true }, upstream],
+  ])('add a slice of lookups for %s', (_name, before, now) => {
     const { slices } = decideAttempt(
       before.done ? { committed: committed() } : { claim },
       progress([before]),
       situation('clicks_detail', at('10:00'), { upstream: now }),
     );
     const [first, next] = slices;
-    expect(first).toEqual(before.done ? before : { ...before, done: true, endedEarly: true });
-    expect(next).toMatchObject({ upstream: now, done: false, ...flags });
-    expect(next?.onlyRefused).toBe('onlyRefused' in flags ? true : undefined);
+    expect(first).toEqual({ ...before, done: true });
+    expect(next).toMatchObject({ upstream: now, done: false });
     expect(slices.length).toBe(2);
   });
 });

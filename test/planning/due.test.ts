@@ -8,7 +8,6 @@ import {
   dueAtMs,
   isAfterRefresh,
   isLast,
-  onlyRefusedDue,
   upstreamState,
 } from '../../shared/planning/due.ts';
 import { plan } from '../../shared/planning/plan.ts';
@@ -421,33 +420,6 @@ describe('refused lookups', () => {
     const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));
     const dueMs = dueAtMs(day, entry, tiers, nowMs, { ...upstream, closed: !open });
     expect(dueMs === null ? null : new Date(dueMs).toISOString()).toBe(due);
-  });
-
-  it.each<[string, DayEntry, boolean]>([
-    ['true at their retry time', readAt(readToday, retry(NOW)), true],
-    ['false before their retry time', readAt(readToday, retry(later)), false],
-    ['false if no retry is left', readAt(readToday, retry()), false],
-    ['false if the day itself is due', readAt('2026-03-19T05:00:00.000Z', retry(NOW)), false],
-    ['false for a day that was never read', {}, false],
-    [
-      'false if the upstream day has changed',
-      readAt(readToday, { ...retry(NOW), upstreamDigest: '0:00' }),
-      false,
-    ],
-    [
-      'true after the last reading of the day',
-      readAt('2026-03-21T05:00:00.000Z', retry('2026-03-21T05:00:00.000Z')),
-      true,
-    ],
-    [
-      'false if the day itself becomes due at this very moment',
-      readAt('2026-03-19T15:30:00.000Z', retry(NOW)),
-      false,
-    ],
-    ['true after a failed retry', { ...readAt(readToday, retry(NOW)), failure: failure(NOW) }, true],
-  ])('make onlyRefusedDue %s', (_name, entry, expected) => {
-    const nowMs = Math.max(NOW_MS, Date.parse(entry.committed?.readFrom ?? NOW));
-    expect(onlyRefusedDue(day, entry, tiers, nowMs, upstream)).toBe(expected);
   });
 });
 

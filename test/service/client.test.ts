@@ -182,21 +182,6 @@ describe('a response that a retry cannot repair', () => {
     });
   });
 
-  it('I9: fails only its own call, and is not quoted, if reading it throws', async () => {
-    const body = new Proxy(new Uint8Array(1), {
-      get: () => {
-        throw new RangeError(`too much of ${old.secret}`);
-      },
-    });
-    const { client } = await started(() => success, {
-      send: async () => ({ status: 200, headers: {}, body }),
-    });
-    const error = await failure(client.call(action, {}));
-    expect(error).toMatchObject({ kind: 'contract', code: 'unreadable' });
-    expect(error.message).toContain('(RangeError)');
-    expect(error.message).not.toContain(old.secret);
-  });
-
   it('is an error of the service if it has HTTP 500 and is larger than any page', async () => {
     const { client } = await started(() => ({ status: 500, text: Buffer.alloc(32 * 2 ** 20 + 1, ' ') }), {
       retry: { maxAttempts: 1 },
@@ -280,17 +265,6 @@ describe('a response that a retry may help', () => {
       expect(limiter.requestsPerSecond).toBe(54);
     },
   );
-
-  it('I10: is replaced without a wait if the service has closed the kept connection: the request is signed and sent again', async () => {
-    const { client, service, time, log } = await started(({ number }) => (number === 2 ? 'reset' : success));
-    await client.call(action, {});
-    await time.sleep(5_000);
-    await client.call(action, {});
-    expect([client.requests, log]).toEqual([3, []]);
-    expect(service.received.map(({ headers }) => headers['x-acme-date'])).toEqual(
-      [0, 5_000, 5_000].map((ms) => httpDate(start + ms)),
-    );
-  });
 
   it('is neither waited for nor retried in a stopped run', async () => {
     const stop = new AbortController();

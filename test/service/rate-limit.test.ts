@@ -16,7 +16,7 @@ const claim = async () => Number.NEGATIVE_INFINITY;
 /** Refuses longer pauses. */
 function waitsFor(maxWaitMs: number) {
   return refusalOfPause(
-    { maxWaitMs, shortWaitMs: 0 },
+    { maxWaitMs },
     createTimeBudget(undefined, () => 0),
   );
 }

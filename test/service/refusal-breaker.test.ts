@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../shared/errors.ts';
-import type { Turn } from '../../shared/ports.ts';
 import { createRefusalBreaker } from '../../shared/service/refusal-breaker.ts';
 
-const turn: Turn = { urgent: true, report: 'order_list', rank: 0 };
 const refusal = new BrandReportsError('contract', 'service_code', 'acme: the service answered code 1001', {
   context: { brand: 'acme', action: 'report/order_list' },
 });
@@ -15,8 +13,8 @@ function entering(breaker: ReturnType<typeof createRefusalBreaker>) {
   return {
     through,
     failed,
-    enter: (name: string, given: Partial<Turn> = {}, signal?: AbortSignal) =>
-      void breaker.enter({ ...turn, ...given }, signal).then(
+    enter: (name: string, signal?: AbortSignal) =>
+      void breaker.enter(signal).then(
         () => through.push(name),
         (error) => failed.push(`${name}: ${String(error.code)}`),
       ),
@@ -27,17 +25,6 @@ function entering(breaker: ReturnType<typeof createRefusalBreaker>) {
 const settled = () => new Promise(setImmediate);
 
 describe('until the service has accepted a request', () => {
-  it('the next request is the first in the order of requests', async () => {
-    const breaker = createRefusalBreaker('acme');
-    const { enter, through } = entering(breaker);
-    enter('first');
-    enter('rank 2', { rank: 2 });
-    enter('rank 1', { rank: 1 });
-    breaker.leave();
-    await settled();
-    expect(through).toEqual(['first', 'rank 1']);
-  });
-
   it('I10: after two refusals the waiting requests fail, and no further request enters', async () => {
     const breaker = createRefusalBreaker('acme');
     const { enter, through, failed } = entering(breaker);
@@ -53,7 +40,7 @@ describe('until the service has accepted a request', () => {
     expect(failed).toEqual(['c: refused', 'd: refused']);
     const message =
       'acme: the service refused the first 2 requests, so this run sends no more, because further refusals could lock the account; the last refusal was: acme: the service answered code 1001';
-    await expect(breaker.enter(turn, undefined)).rejects.toMatchObject({
+    await expect(breaker.enter(undefined)).rejects.toMatchObject({
       ...{ kind: 'auth', code: 'refused', message },
       context: { brand: 'acme', action: 'report/order_list' },
     });
@@ -64,8 +51,8 @@ describe('until the service has accepted a request', () => {
     const { enter, through, failed } = entering(breaker);
     const stop = new AbortController();
     enter('a');
-    enter('stopped', {}, stop.signal);
-    enter('b', { rank: 1 });
+    enter('stopped', stop.signal);
+    enter('b');
     stop.abort();
     breaker.leave();
     await settled();

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import type { Turn } from '../../shared/ports.ts';
-import { NO_TURN, createRequestQueue, waitInQueue } from '../../shared/service/request-queue.ts';
+import { NO_TURN, createRequestQueue } from '../../shared/service/request-queue.ts';
 
 const turns: fc.Arbitrary<Turn> = fc.record({
   urgent: fc.boolean(),
@@ -38,7 +37,6 @@ function servedOf(sequence: readonly (Turn | 'serve')[]) {
       waiting = [...waiting, item];
     }
     expect(queue.size).toBe(waiting.length);
-    expect(queue.items()).toEqual(waiting);
   }
   return served;
 }
@@ -109,41 +107,5 @@ describe('waiting requests', () => {
         }
       }),
     );
-  });
-});
-
-describe('waiting in the queue', () => {
-  it('fails with the item’s error, and the item leaves the queue', async () => {
-    const queue = createRequestQueue();
-    const waited = waitInQueue(queue, NO_TURN, undefined);
-    queue.items()[0]?.fail(new Error('refused'));
-    await expect(waited).rejects.toThrow('refused');
-    expect(queue.size).toBe(0);
-  });
-
-  it('fails when the run is stopped, and leaves the queue', async () => {
-    const queue = createRequestQueue();
-    const stop = new AbortController();
-    const waited = waitInQueue(queue, NO_TURN, stop.signal);
-    expect(queue.size).toBe(1);
-    stop.abort();
-    await expect(waited).rejects.toMatchObject({ kind: 'transient', code: 'stopped' });
-    expect(queue.size).toBe(0);
-  });
-
-  it('does not begin in a stopped run', async () => {
-    const queue = createRequestQueue();
-    const waited = waitInQueue(queue, NO_TURN, AbortSignal.abort());
-    await expect(waited).rejects.toMatchObject({ code: 'stopped' });
-    expect(queue.size).toBe(0);
-  });
-
-  it('removes its listener from the signal of a long run', async () => {
-    const queue = createRequestQueue();
-    const { signal } = new AbortController();
-    const waited = waitInQueue(queue, NO_TURN, signal);
-    queue.next()?.start();
-    await waited;
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });

@@ -2,7 +2,6 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { BrandReportsError } from '../../shared/errors.ts';
 import {
-  createRetryBudget,
   SERVICE_RETRY,
   isEndOfRun,
   pause,
@@ -33,43 +32,19 @@ describe('retries', () => {
     expect(retryAfterMs(headers, now)).toBe(expected);
   });
 
-  it('are limited to ten at first, and one more for every five calls', () => {
-    const budget = createRetryBudget({ ...SERVICE_RETRY.budget, share: 0.25 });
-    const spendAll = () => Array.from({ length: 60 }, () => budget.spend()).filter(Boolean).length;
-    expect(spendAll()).toBe(10);
-    for (let call = 0; call < 3; call += 1) budget.earn();
-    expect(spendAll()).toBe(0);
-    budget.earn();
-    expect(spendAll()).toBe(1);
-    expect(SERVICE_RETRY.budget.share).toBe(0.2);
-  });
-
-  it('cannot be saved up beyond fifty', () => {
-    const budget = createRetryBudget(SERVICE_RETRY.budget);
-    for (let call = 0; call < 10_000; call += 1) budget.earn();
-    const spent = Array.from({ length: 100 }, () => budget.spend()).filter(Boolean);
-    expect(spent).toHaveLength(50);
-  });
-
-  it('wait at most a quarter of an hour for the service, and no backoff is long', () => {
+  it('wait at most a quarter of an hour for the service', () => {
     expect(SERVICE_RETRY).toMatchObject({ maxAttempts: 6, baseMs: 500, capMs: 30_000, maxWaitMs: 900_000 });
-    const last = Math.min(SERVICE_RETRY.capMs, SERVICE_RETRY.baseMs * 2 ** (SERVICE_RETRY.maxAttempts - 2));
-    expect(SERVICE_RETRY.shortWaitMs).toBeGreaterThan(last);
   });
 });
 
 describe('a pause that the service requests', () => {
-  const limits = { maxWaitMs: 900_000, shortWaitMs: 10_000 };
-  const time = (leftMs: number, untilOverMs: number) => ({
-    leftMs: () => leftMs,
-    untilOverMs: () => untilOverMs,
-  });
+  const limits = { maxWaitMs: 900_000 };
+  const time = (leftMs: number) => ({ leftMs: () => leftMs });
 
   it.each([
-    { shows: 'as long as any run waits', pauseMs: 900_000, left: time(Infinity, Infinity) },
-    { shows: 'as long as this run has left', pauseMs: 60_000, left: time(60_000, 60_000) },
-    { shows: 'short, in a run whose time is up', pauseMs: 10_000, left: time(0, 10_000) },
-    { shows: 'none', pauseMs: 0, left: time(0, 0) },
+    { shows: 'as long as any run waits', pauseMs: 900_000, left: time(Infinity) },
+    { shows: 'as long as this run has left', pauseMs: 60_000, left: time(60_000) },
+    { shows: 'none', pauseMs: 0, left: time(0) },
   ])('is waited for if it is $shows', ({ pauseMs, left }) => {
     expect(refusalOfPause(limits, left)(pauseMs)).toBeUndefined();
   });
@@ -78,37 +53,16 @@ describe('a pause that the service requests', () => {
     {
       shows: 'longer than any run waits',
       pauseMs: 900_001,
-      left: time(Infinity, Infinity),
+      left: time(Infinity),
       code: 'retry_after',
       message: /in 901 s .*but a run waits at most 900 s; a later run continues$/,
     },
     {
       shows: 'longer than this run has left',
       pauseMs: 60_001,
-      left: time(60_000, 600_000),
+      left: time(60_000),
       code: 'out_of_time',
       message: /in 61 s .*but the run has 60 s left; a later run continues$/,
-    },
-    {
-      shows: 'not short, in a run whose time is up',
-      pauseMs: 10_001,
-      left: time(0, 600_000),
-      code: 'out_of_time',
-      message: /in 11 s .*the run has 0 s left/,
-    },
-    {
-      shows: 'short, but the process ends before',
-      pauseMs: 10_000,
-      left: time(600_000, 9_999),
-      code: 'out_of_time',
-      message: /in 10 s .*the run has 10 s left/,
-    },
-    {
-      shows: 'short, but the process should have ended',
-      pauseMs: 1,
-      left: time(600_000, -5_000),
-      code: 'out_of_time',
-      message: /in 1 s .*the run has 0 s left/,
     },
   ])('is not waited for if it is $shows', ({ pauseMs, left, code, message }) => {
     expect(refusalOfPause(limits, left)(pauseMs)).toMatchObject({

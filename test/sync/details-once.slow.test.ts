@@ -2,10 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { recordsOfDay } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { numberText } from '../../shared/json.ts';
-import { clickDetails } from '../../shared/reports/click-details.ts';
-import { reports } from '../../shared/reports/index.ts';
-import type { ReportDefinition } from '../../shared/reports/definition.ts';
-import { alter, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
+import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import type { SampleLake, SyncOptions } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -41,14 +38,6 @@ const idsOf = (lake: SampleLake, ...days: string[]) =>
   days.flatMap((day) => recordsOfDay(lake.brand, 'clicks_list', day).map(({ id }) => String(id)));
 const allDays = [FIRST, '2026-03-10', LAST];
 
-/** The reports, with details that may change. */
-function changing(): Record<string, ReportDefinition> {
-  const { paging } = clickDetails;
-  if (paging.style !== 'lookup') throw new Error('details are looked up');
-  const lookup = { ...paging.lookup, recordsChange: true };
-  return { ...reports, [clickDetails.name]: { ...clickDetails, paging: { ...paging, lookup } } };
-}
-
 describe('the detail of a click', () => {
   it('is requested once, from the open day to the last refresh of the closed day', async () => {
     const lake = sample.emptyLake();
@@ -59,19 +48,6 @@ describe('the detail of a click', () => {
     expect(sent(lake) - before).toBe(requested.size);
     expect(await wrongReports(lake, '2026-03-16', ['clicks_detail'])).toEqual({});
     expect((await ledgerEntry(lake, 'clicks_detail', LAST)).committed?.state).toBe('settled');
-  });
-
-  it('is requested a second time, a day later, if the definition allows details to change', async () => {
-    const lake = sample.emptyLake();
-    const before = sent(lake);
-    const options = { reports: changing() };
-    await runUntil(lake, AFTER_FIRST, options);
-    for (const day of allDays) alter(lake, 'clicks_detail', day, { landing: 'changed' });
-    await runUntil(lake, Date.parse('2026-03-16T05:30:00Z'), options);
-    const requested = timesRequested(lake, before);
-    expect([...requested.keys()].sort()).toEqual(idsOf(lake, ...allDays).sort());
-    expect(new Set(requested.values())).toEqual(new Set([2]));
-    expect(await wrongReports(lake, '2026-03-16', ['clicks_detail'])).toEqual({});
   });
 
   it('is requested again, if missing, with the closing reading of its day, then four times in four days', async () => {

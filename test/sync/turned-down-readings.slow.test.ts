@@ -53,7 +53,7 @@ describe('raw records of a reading that was never committed', () => {
     await lake.sync({ scope, lake: dying }).catch(() => {});
     lake.nowMs += HOUR_MS;
     const rebuilt = await lake.rebuild({ reports: ['clicks_detail'], from: DAY, to: DAY });
-    expect(rebuilt.reports[0]?.days).toMatchObject([{ outcome: 'kept', reason: 'reread' }]);
+    expect(rebuilt.reports[0]?.days).toMatchObject([{ outcome: 'kept', reason: 'raw_expired' }]);
     expect((await ledgerEntry(lake, 'clicks_list', DAY)).committed?.rows).toBe(2);
     expect((await ledgerEntry(lake, 'clicks_detail', DAY)).committed?.rows).toBe(before.committed?.rows);
   });

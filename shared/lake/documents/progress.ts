@@ -64,8 +64,6 @@ const slice = storedObject(() => ({
   whole: z.boolean(),
   /** When reading it began, and when its last page was staged, by the service's time. */
   startedAt: storedTime,
-  /** Of lookups that continue earlier slices: when the first of these slices began. */
-  passStartedAt: z.optional(storedTime),
   stagedAt: z.optional(storedTime),
   /** Whether a run continued after pages that another run had staged. */
   resumed: z.optional(z.boolean()),
@@ -83,10 +81,6 @@ const slice = storedObject(() => ({
   parts: z.array(part),
   observations: z.record(z.string(), storedCount),
   withoutKey: storedCount,
-  /** Of lookups: whether it repeats only the lookups that returned no record, because all others were answered. */
-  onlyRefused: z.optional(z.boolean()),
-  /** Of lookups: the upstream day changed before all of it was looked up, so the next slice continues. */
-  endedEarly: z.optional(z.boolean()),
   done: z.boolean(),
 }));
 

@@ -67,8 +67,6 @@ const state = storedObject(() => ({
   hasReturnedRecords: z.boolean(),
   /** The setting `endDate` for which a probe found that the service agrees. */
   probedEndDate: z.optional(z.string()),
-  /** When the service last requested a pause instead of answering the probe. */
-  probePausedAt: z.optional(storedTime),
   /** `PagingHabits`, as readings have shown since `since`, with settings of this fingerprint. */
   paging: z.optional(
     storedObject(() => ({

@@ -7,7 +7,7 @@ import { stringifyJson } from '../../json.ts';
 import { MetRecords, keyHashes } from '../../records/met-records.ts';
 import { fieldsOfKey, keysOf, NO_RECORDS, type RecordKey } from '../../records/record-list.ts';
 import { contractError } from '../envelope.ts';
-import { type Page, type PageRequest, type Resume, hashOf, shortHash } from './page.ts';
+import { type Page, type PageRequest, type Resume, hashOf, hashOfCursor } from './page.ts';
 
 type AcceptPage = (page: Page) => readonly Page[];
 
@@ -30,10 +30,10 @@ function rejectRepeatedCursor(
 ): (page: Page) => void {
   const requested = new Set(resume?.seen);
   // The first page of positions is requested as position 0.
-  if (paging.style === 'position') requested.add(shortHash(0));
+  if (paging.style === 'position') requested.add(hashOfCursor(0));
   return ({ next, seen }) => {
     requested.add(seen);
-    if (next === null || !requested.has(shortHash(next))) return;
+    if (next === null || !requested.has(hashOfCursor(next))) return;
     const cursor = service.quote(stringifyJson(next));
     const message = `the cursor ${cursor} was already requested in this read, so following it would never end; report it to the service's operator`;
     throw contractError(action, 'repeated_cursor', message);

@@ -45,10 +45,7 @@ export interface Page {
   hash: string;
   /** Whether the page of a cursor-style report has no `cursor` at all: it shows neither a next page nor an end. */
   lacksCursor: boolean;
-  /**
-   * Short hash that identifies a page within its read: the hash of its cursor, or the hash of its records for a
-   * numbered page and for the first page, which has no cursor.
-   */
+  /** Identifies a page within its read: the hash of its cursor; of a numbered page and of the first page `hash`. */
   seen: string;
 }
 
@@ -69,27 +66,25 @@ export function storedCursor(stored: Json): Cursor | null {
   throw new BrandReportsError('bug', 'bad_cursor', message);
 }
 
-/** The hash as text. Processors have instructions for SHA-256, so for a page it is faster than any hash of our own. */
+/**
+ * 66 bits of the hash as text: short enough to keep the hash of every page in the progress document. Processors have
+ * instructions for SHA-256, so for a page it is faster than any hash of our own.
+ */
 function hashOfBytes(bytes: Uint8Array): string {
-  return hash('sha256', bytes, 'base64url');
+  return hash('sha256', bytes, 'base64url').slice(0, 11);
 }
 
 /** Hash of records. It depends on their order, not on how the service formats JSON. */
 export function hashOf(records: RecordList): string {
-  return hashOfBytes(writtenList(records)).slice(0, LENGTH);
+  return hashOfBytes(writtenList(records));
 }
 
-export function shortHashOf(records: RecordList, index: number): string {
-  return hashOfBytes(writtenRecord(records, index)).slice(0, SHORT_LENGTH);
+export function hashOfRecord(records: RecordList, index: number): string {
+  return hashOfBytes(writtenRecord(records, index));
 }
 
-/** 132 and 66 bits as text. */
-const LENGTH = 22;
-const SHORT_LENGTH = 11;
-
-/** 66 bits as text: short enough to keep the hash of every page in the progress document. */
-export function shortHash(value: Json): string {
-  return hashOfBytes(Buffer.from(stringifyJson(value))).slice(0, SHORT_LENGTH);
+export function hashOfCursor(cursor: Cursor): string {
+  return hashOfBytes(Buffer.from(stringifyJson(cursor)));
 }
 
 interface ReceivedPage {
@@ -114,7 +109,7 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
       return {
         fields: (cursor) => ({ first: cursor ?? 0, [paging.pageSize.field]: pageSize }),
         next: ({ data }) => nextPosition(action, data.pageInfo),
-        seen: (cursor, recordsHash) => shortHash(cursor ?? recordsHash),
+        seen: (cursor, recordsHash) => (cursor === null ? recordsHash : hashOfCursor(cursor)),
       };
     case 'numbered': {
       const { fixedFields } = paging;
@@ -126,7 +121,7 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
         }),
         // I8: a short page is not the end; only an empty page is.
         next: ({ count, cursor }) => (count === 0 ? null : Number(cursor ?? firstPage) + 1),
-        seen: (_cursor, recordsHash) => shortHash(recordsHash),
+        seen: (_cursor, recordsHash) => recordsHash,
       };
     }
     case 'cursor':
@@ -134,7 +129,7 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
         fields: (cursor) => ({ ...(cursor !== null && { cursor }), [paging.pageSize.field]: pageSize }),
         next: (page) => nextCursor(service, action, page, paging.countField),
         lacksCursor: ({ envelope, data }) => cursorOf(envelope, data) === undefined,
-        seen: (cursor, recordsHash) => shortHash(cursor ?? recordsHash),
+        seen: (cursor, recordsHash) => (cursor === null ? recordsHash : hashOfCursor(cursor)),
       };
   }
 }

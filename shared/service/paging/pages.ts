@@ -13,8 +13,7 @@ import {
   type PageRequest,
   type Resume,
   hashOf,
-  shortHash,
-  shortHashOf,
+  hashOfRecord,
   storedCursor,
   styleOf,
 } from './page.ts';
@@ -161,15 +160,15 @@ function firstPageOf(resume: Resume | undefined) {
   return {
     keep({ hash, records }: Page) {
       if (seen !== undefined) return;
-      seen = shortHash(hash);
-      met = new Set(Array.from({ length: records.count }, (_, index) => shortHashOf(records, index)));
+      seen = hash;
+      met = new Set(Array.from({ length: records.count }, (_, index) => hashOfRecord(records, index)));
     },
     isFirstPage({ hash, records, next }: Page): boolean {
       if (records.count === 0) return false;
-      if (shortHash(hash) === seen) return true;
+      if (hash === seen) return true;
       // The first page named a next page.
       if (next === null) return false;
-      const isMet = (place: number) => met.has(shortHashOf(records, place));
+      const isMet = (place: number) => met.has(hashOfRecord(records, place));
       const [middle, last] = [Math.floor(records.count / 2), records.count - 1];
       return isMet(0) ? isMet(middle) || isMet(last) : records.count > 2 && isMet(middle) && isMet(last);
     },

@@ -10,7 +10,7 @@ import {
   type PageRequest,
   type Resume,
   hashOf,
-  shortHash,
+  hashOfCursor,
 } from '../../../shared/service/paging/page.ts';
 import { answersInTurn } from '../../fakes/paged-service.ts';
 
@@ -38,7 +38,14 @@ const amounts = (...values: number[]): JsonObject[] => values.map((amount) => ({
 function page(records: JsonObject[], cursor: Cursor | null, next: Cursor | null): Page {
   const list = recordListOf(records);
   const hash = hashOf(list);
-  return { records: list, cursor, next, hash, lacksCursor: false, seen: shortHash(cursor ?? hash) };
+  return {
+    records: list,
+    cursor,
+    next,
+    hash,
+    lacksCursor: false,
+    seen: cursor === null ? hash : hashOfCursor(cursor),
+  };
 }
 
 /** Pages that follow each other, at 1, 2, 3, …; the last one has no next page. */
@@ -51,7 +58,7 @@ function passOf(...pages: JsonObject[][]): Page[] {
 function numberedPassOf(...pages: JsonObject[][]): Page[] {
   return pages.map((records, index) => ({
     ...page(records, index + 1, records.length === 0 ? null : index + 2),
-    seen: shortHash(hashOf(recordListOf(records))),
+    seen: hashOf(recordListOf(records)),
   }));
 }
 
@@ -83,7 +90,7 @@ function refusal(request: PageRequest, pages: readonly Page[]): unknown {
 }
 
 describe('a cursor that was requested before', () => {
-  const again = (next: Cursor): Page => ({ ...page(ids('z'), 'y', next), seen: shortHash('y') });
+  const again = (next: Cursor): Page => ({ ...page(ids('z'), 'y', next), seen: hashOfCursor('y') });
 
   it.each<[string, PagedStyle, Page[], unknown[]]>([
     ['its own', byCursor, [page(ids('a'), 'x', 'x')], ['repeated_cursor']],
@@ -111,7 +118,7 @@ describe('a cursor that was requested before', () => {
     ['a position', position],
     ['a cursor', byCursor],
   ] as const)('I8: is recognised if an earlier run requested it: %s', (_name, paging) => {
-    const resume = { cursor: 'y', seen: [shortHash('w'), shortHash('x')] };
+    const resume = { cursor: 'y', seen: [hashOfCursor('w'), hashOfCursor('x')] };
     expect(accepted(requestOf(paging), [again('x')], resume)).toEqual(['repeated_cursor']);
     expect(accepted(requestOf(paging), [again('v')], resume)).toEqual([[['z']]]);
   });
@@ -194,7 +201,7 @@ describe('a full read by page numbers', () => {
   it('I4: continues after the last page of an earlier run', () => {
     const resume = {
       cursor: 3,
-      seen: [a, b].map((records) => shortHash(hashOf(recordListOf(records)))),
+      seen: [a, b].map((records) => hashOf(recordListOf(records))),
       last: { cursor: 2, hash: hashOf(recordListOf(b)) },
     };
     expect(accepted(request, numberedPassOf(b, b), resume)).toEqual([[], [[]]]);
