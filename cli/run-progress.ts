@@ -110,8 +110,6 @@ function textOf(event: LogEvent): string | undefined {
       return `${event.check} not checked: ${event.message}`;
     case 'view_failed':
       return `view ${event.view} not created: ${event.message}`;
-    // The next write hits the same failure and reports it.
-    case 'lease_not_renewed':
     case 'watch_ended':
       return undefined;
     default:

@@ -13,13 +13,13 @@ import {
   type RefusedLookup,
   type SlicePart,
   type StagedGroup,
-  assertLeaseHeld,
+  assertOwn,
   withStagedGroup,
 } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
 import { countWithoutKey, type RecordKey, type RecordList, bytesOfList } from '../records/record-list.ts';
 import { readRecords } from '../records/read-records.ts';
-import { type Attempt, withRenewedLease } from './claim.ts';
+import type { Attempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 
 const compressAside = promisify(zstdCompress);
@@ -116,7 +116,7 @@ export class Stage {
     // Begun before the write: if the response is lost, the write may have happened, and it must not happen twice.
     this.#group = beginGroup(this.#ctx);
     await this.#attempt.progress.update((progress) =>
-      withRenewedLease(withStagedGroup(assertLeaseHeld(progress, this.#ctx.runId), group), this.#ctx),
+      withStagedGroup(assertOwn(progress, this.#ctx.runId, this.#attempt.day), group),
     );
   }
 

@@ -89,7 +89,7 @@ async function claimed(run: RunContext): Promise<Attempt> {
   const progress = run.progress(DAY, 'a1');
   await progress.update((current) => ({
     ...current,
-    lease: { runId: run.runId, renewedAt: '2026-01-06T09:59:00.000Z' },
+    run: run.runId,
     slices: [emptySlice(window, PARTS)],
   }));
   return { ...(await openDay(run, DAY)), id: 'a1', progress, resumed: false, restarts: 0 };
@@ -229,22 +229,12 @@ describe('staging', () => {
     const { run } = runOn(store);
     const stage = new Stage(run, await claimed(run), 0, undefined);
     const other = runOn(store, { id: 'r2' });
-    await other.run
-      .progress(DAY, 'a1')
-      .update((current) => ({ ...current, lease: { runId: 'r2', renewedAt: '2026-01-06T10:00:00.000Z' } }));
+    await other.run.progress(DAY, 'a1').update((current) => ({ ...current, run: 'r2' }));
     await expect(stage.add(page(1, [{ a: 1 }], true))).rejects.toMatchObject({
       kind: 'conflict',
-      code: 'lease_lost',
+      code: 'claim_lost',
     });
     expect(await staged(store)).toEqual([[], []]);
-  });
-
-  it('renews the lease', async () => {
-    const { run, time } = runOn(memoryStore());
-    const attempt = await claimed(run);
-    time.advance(5_000);
-    await new Stage(run, attempt, 0, undefined).add(page(1, [], true));
-    expect((await attempt.progress.cached()).lease?.renewedAt).toBe('2026-01-06T10:00:05.000Z');
   });
 
   it.each([
