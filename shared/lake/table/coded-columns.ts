@@ -12,7 +12,7 @@ import { type CodedColumn, type NamedColumn, valueOfCode } from './coded-rows.ts
 import { AMOUNT } from './column-facts.ts';
 import type { Row } from './columns.ts';
 import { Digest, type RowHashes } from './digest.ts';
-import { columnsOf, filledColumns, readMetadata, startOf } from './parquet-footer.ts';
+import { columnsOf, readMetadata } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
 import type { Texts } from './texts.ts';
 
@@ -84,15 +84,14 @@ async function columnsIn(
   group: RowGroup,
   columns: readonly Column[],
 ): Promise<Iterable<NamedColumn>> {
-  const filled = new Set(filledColumns(group));
-  const chunkOf = new Map(group.columns.map((chunk) => [chunk.meta_data?.path_in_schema[0], chunk]));
-  const places = columns
-    .filter(({ name }) => filled.has(name))
-    .map((column) => {
-      const chunk = chunkOf.get(column.name);
-      const start = Number(startOf(chunk));
-      return { column, start, end: start + Number(chunk?.meta_data?.total_compressed_size ?? 0) };
-    });
+  const chunkOf = new Map(group.columns.map(({ meta_data: of }) => [of?.path_in_schema[0], of]));
+  const places = columns.flatMap((column) => {
+    const chunk = chunkOf.get(column.name);
+    // I12: a column without any value in the row group is not read, because most columns of a wide table are empty.
+    if (!chunk || chunk.statistics?.null_count === chunk.num_values) return [];
+    const start = Number(chunk.dictionary_page_offset ?? chunk.data_page_offset);
+    return { column, start, end: start + Number(chunk.total_compressed_size) };
+  });
   if (places.length === 0) return [];
   const from = Math.min(...places.map(({ start }) => start));
   const all = await file.range(from, Math.max(...places.map(({ end }) => end)));
