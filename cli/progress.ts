@@ -78,8 +78,6 @@ function textOf(event: LogEvent): string | undefined {
     case 'attempt_dropped':
     case 'credentials_not_reread':
       return event.event.replaceAll('_', ' ');
-    // The next write hits the same failure and reports it.
-    case 'lease_not_renewed':
     case 'watch_ended':
       return undefined;
     default:

@@ -55,7 +55,7 @@ type Bodies =
 type Pages = 'count_mismatch' | 'cursor_died' | 'empty_pages' | 'endless' | 'no_progress' | 'page_info';
 type MorePages = 'bad_cursor' | 'other_id' | 'repeated_cursor' | 'repeated_page';
 
-type Days = 'claim_lost' | 'clocks_differ' | 'lease_lost' | 'later_reading' | 'range_ahead';
+type Days = 'claim_lost' | 'clocks_differ' | 'later_reading' | 'range_ahead';
 type Restarts = 'cursor_dies' | 'restarted_too_often' | 'too_slow';
 type Records = 'instant_refused' | 'instant_unclear' | 'other_dates' | 'too_many_fields';
 

@@ -39,7 +39,6 @@ const REPORT_EVENTS = {
   page_fetched: debug<{ day: string; page: number; rows: number }>(),
   lookups_refused: warn<{ day: string; lookups: number; message: string }>(),
   committed_details_unreadable: warn<{ day: string; message: string }>(),
-  lease_not_renewed: debug<{ day: string; message: string }>(),
   day_ended: info<{ day: string; outcome: DayOutcome['outcome']; rows: number; pages: number }>(),
   day_rebuilt: info<{ day: string; outcome: string; rows: number }>(),
   day_failed: error<{ day: string } & Failed>(),

@@ -360,10 +360,6 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
     'A later reading of the day is committed already. This reading is dropped.',
     'Nothing is needed. If no other run is working, compare the clocks.',
   ],
-  lease_lost: [
-    'Another run has taken over the attempt.',
-    'Nothing is needed: the other run finishes the day.',
-  ],
   missing_list: ['The response has no list of records.', 'Report it to the operator of the service.'],
   network: [
     'No whole response came: the connection failed or was closed.',

@@ -31,8 +31,6 @@ const MEANINGS: Record<EventName, string> = {
   lookups_refused:
     'The service refused lookups of the day. `message` has the first refusal. The rest of the day is published.',
   committed_details_unreadable: 'The version of a day that contains earlier lookups is missing or damaged.',
-  lease_not_renewed:
-    'The claim of a day could not be renewed. If the reason lasts, the next write reports it.',
   day_ended: 'The run has finished with a day. `outcome`: [what happened](json-output.md#sync).',
   day_rebuilt: 'A rebuild has finished with a day.',
   day_failed: 'A day failed. `kind`, `code` and `message`: [errors](errors.md).',

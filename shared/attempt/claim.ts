@@ -1,9 +1,9 @@
 /*
  * Claims a day for one run. A commit needs the claim in the ledger: if another run takes the day over, it replaces the
- * claim, and the commit of the previous run is refused (I5). Other runs respect a claim while its run renews the lease,
- * and take the day over a minute after the last renewal: this only prevents double work.
+ * claim, and the commit of the previous run is refused (I5). A run reads days while it holds the lease of the brand, so it
+ * takes every claimed day over: the run that claimed it has ended, or has lost the lease.
  */
-import { MINUTE_MS, monthOf } from '../days.ts';
+import { monthOf } from '../days.ts';
 import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
 import { type CasDocument, undamaged } from '../lake/documents/cas-document.ts';
@@ -15,8 +15,7 @@ import {
   isClosedForLookups,
   type Ledger,
 } from '../lake/documents/ledger.ts';
-import { isWithin } from '../lake/documents/stored-time.ts';
-import { EMPTY_PROGRESS, type Progress, type Slice, assertLeaseHeld } from '../lake/documents/progress.ts';
+import { EMPTY_PROGRESS, type Progress, type Slice, assertOwn } from '../lake/documents/progress.ts';
 import {
   RESUME_WITHIN_HOURS,
   type DaySituation,
@@ -29,7 +28,6 @@ import {
 import type { RunContext } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';
 
-const LEASE_MS = MINUTE_MS;
 const MAX_RESTARTS = 3;
 
 export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died' | 'key_conflict';
@@ -43,10 +41,10 @@ export interface Attempt extends OpenDay {
 }
 
 /**
- * Claims a day in the ledger and takes over its lease. After that, the run reads the last slice of the progress
- * document, or the slice is complete and waits for its commit.
+ * Claims a day in the ledger and takes over its progress document. After that, the run reads the last slice of the document,
+ * or the slice is complete and waits for its commit.
  * @param isRequested whether the day is read with `--from` and `--to`: then all of it is read
- * @returns `undefined` if another run has the day
+ * @returns `undefined` if another run was faster
  */
 export async function claim(
   ctx: RunContext,
@@ -57,11 +55,8 @@ export async function claim(
   const situation = await situationOf(ctx, day, isRequested);
   const earlier = attemptToContinue(entry, situation);
   // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
-  const leased = entry.claim?.attempt ?? earlier;
-  const before = leased === undefined ? undefined : await undamaged(ctx.progress(day, leased).refresh());
-  if (entry.claim && (await isLeaseLive(ctx, entry.claim, before))) return undefined;
-
-  const id = before && earlier !== undefined ? earlier : ctx.newId();
+  const isUsable = earlier !== undefined && (await undamaged(ctx.progress(day, earlier).refresh()));
+  const id = isUsable ? earlier : ctx.newId();
   const restarts = entry.claim?.restarts ?? 0;
   const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx), restarts };
   const claimed = await claimOrLeave(ctx, open, (current) => claimDay(current, day, entry.claim, mine));
@@ -72,7 +67,7 @@ export async function claim(
   if (id !== earlier) {
     // Nothing is written: only this run has the id, and nothing is lost if it dies before it stages the first pages.
     const { slices } = decideAttempt(entry, EMPTY_PROGRESS, situation);
-    const first = withRenewedLease({ ...EMPTY_PROGRESS, queryFingerprint, slices }, ctx);
+    const first = { ...EMPTY_PROGRESS, run: ctx.runId, queryFingerprint, slices };
     return { ...claimed, id, restarts, resumed: false, progress: ctx.progress(day, id, first) };
   }
   const progress = ctx.progress(day, id);
@@ -80,7 +75,7 @@ export async function claim(
   const decision = decideAttempt(entry, staged, situation);
   const attempt: Attempt = { ...claimed, id, progress, resumed: decision.kind === 'resume', restarts };
   if (decision.kind === 'restart') {
-    await progress.update((current) => withRenewedLease(current, ctx));
+    await progress.update((current) => ({ ...current, run: ctx.runId }));
     // After a run that failed because the service did not respond, the pages grew old until this try.
     const isAfterOutage = entry.claim?.runId === null && entry.failure?.kind === 'transient';
     const isBlameless = decision.obstacle === 'too_old' && isAfterOutage;
@@ -89,16 +84,13 @@ export async function claim(
   await progress.update((current) => {
     const { slices } = decideAttempt(entry, current, situation);
     return {
-      ...withRenewedLease(current, ctx),
+      ...current,
+      run: ctx.runId,
       queryFingerprint,
       slices: decision.kind === 'resume' ? asResumed(slices) : slices,
     };
   });
   return attempt;
-}
-
-export function withRenewedLease(progress: Progress, ctx: Pick<RunContext, 'runId' | 'clock'>): Progress {
-  return { ...progress, lease: { runId: ctx.runId, renewedAt: wallTime(ctx) } };
 }
 
 /**
@@ -125,7 +117,7 @@ export async function restartAttempt(
   const entry = { ...restarted.entry, claim: mine };
   const situation = await situationOf(ctx, day, false);
   await progress.update((current) => ({
-    ...withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx),
+    ...assertOwn(current, ctx.runId, day),
     queryFingerprint: ctx.policy.queryFingerprint,
     slices: slicesAfterRestart(entry, current, situation, conflict),
   }));
@@ -157,32 +149,27 @@ function restartedTooOften({ report }: RunContext, day: string, cause: RestartCa
   return new BrandReportsError('contract', code, message);
 }
 
-type LeaseContext = Pick<RunContext, 'leases' | 'runId' | 'clock' | 'lake'>;
+type ClaimContext = Pick<RunContext, 'ledger' | 'brand' | 'report' | 'lake' | 'lease' | 'runId' | 'clock'>;
 
-/** Whether another run works on the day. @param progressOf returns the progress document of an attempt */
+/** Whether another run reads the day: it has claimed the day and holds the lease of the brand. */
 export async function isBeingRead(
-  ctx: LeaseContext,
+  { runId, lease, lake }: Pick<ClaimContext, 'runId' | 'lease' | 'lake'>,
   { claim }: DayEntry,
-  progressOf: (attempt: string) => CasDocument<Progress>,
 ): Promise<boolean> {
-  if (!claim) return false;
-  const progress = claim.attempt === undefined ? undefined : progressOf(claim.attempt);
-  return isLeaseLive(ctx, claim, progress && (await undamaged(progress.refresh())));
+  if (!claim || claim.runId === null || claim.runId === runId) return false;
+  const { holder } = await lease.refresh();
+  return holder?.run === claim.runId && !(await lake.runs.isDead(claim.runId));
 }
 
 /**
  * Claims a day for a version that is made from objects in the lake. The claim protects the version from the vacuum
  * until it is committed. A run may later resume the pages that another run has staged.
  * @param open the day as the caller judged it
- * @returns `undefined` if another run works on the day or has replaced its version since
+ * @returns `undefined` if another run reads the day or has replaced its version since
  */
-export async function claimForVersion(
-  ctx: LeaseContext & Pick<RunContext, 'ledger' | 'brand' | 'report'>,
-  open: OpenDay,
-  progressOf: (attempt: string) => CasDocument<Progress>,
-): Promise<OpenDay | undefined> {
+export async function claimForVersion(ctx: ClaimContext, open: OpenDay): Promise<OpenDay | undefined> {
   const { day, entry } = open;
-  if (await isBeingRead(ctx, entry, progressOf)) return undefined;
+  if (await isBeingRead(ctx, entry)) return undefined;
   const { claim: before } = entry;
   const mine: Claim = { restarts: 0, ...before, runId: ctx.runId, at: wallTime(ctx) };
   return claimOrLeave(ctx, open, (ledger) => {
@@ -209,18 +196,6 @@ function hasSameVersions(one: DayEntry, other: DayEntry): boolean {
   const versionsIn = ({ committed, superseded }: DayEntry) =>
     JSON.stringify([committed?.snapshot, committed?.attempt, committed?.readFrom, superseded]);
   return versionsIn(one) === versionsIn(other);
-}
-
-async function isLeaseLive(
-  ctx: LeaseContext,
-  claim: Claim,
-  progress: Pick<Progress, 'lease'> | undefined,
-): Promise<boolean> {
-  if (!ctx.leases || claim.runId === null || claim.runId === ctx.runId) return false;
-  const lease = progress?.lease;
-  const renewals = [claim.at, lease?.runId === claim.runId ? lease.renewedAt : claim.at];
-  if (!renewals.some((at) => isWithin(LEASE_MS, at, ctx.clock.wallMs()))) return false;
-  return !(await ctx.lake.runs.isDead(claim.runId));
 }
 
 async function situationOf(ctx: RunContext, day: string, isRequested: boolean): Promise<DaySituation> {

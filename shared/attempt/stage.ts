@@ -13,13 +13,13 @@ import {
   type RefusedLookup,
   type SlicePart,
   type StagedGroup,
-  assertLeaseHeld,
+  assertOwn,
   withStagedGroup,
 } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
 import { countWithoutKey, type RecordKey, type RecordList, bytesOfList } from '../records/record-list.ts';
 import { readRecords } from '../records/read-records.ts';
-import { type Attempt, withRenewedLease } from './claim.ts';
+import type { Attempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 
 const compressAside = promisify(zstdCompress);
@@ -65,8 +65,6 @@ export class Stage {
   /** The chunk to be written, in a buffer that is reused: the memory of a page's response can be freed. */
   #chunk = Buffer.alloc(0);
   #group: ReturnType<typeof beginGroup>;
-  /** Numbers below it are in use. Without it, a restarted day would try the names in use again for each chunk. */
-  #nextChunk = 0;
 
   constructor(ctx: RunContext, attempt: Attempt, part: number, primaryKey: RecordKey | undefined) {
     this.#ctx = ctx;
@@ -116,7 +114,7 @@ export class Stage {
     // Begun before the write: if the response is lost, the write may have happened, and it must not happen twice.
     this.#group = beginGroup(this.#ctx);
     await this.#attempt.progress.update((progress) =>
-      withRenewedLease(withStagedGroup(assertLeaseHeld(progress, this.#ctx.runId), group), this.#ctx),
+      withStagedGroup(assertOwn(progress, this.#ctx.runId, this.#attempt.day), group),
     );
   }
 
@@ -132,18 +130,12 @@ export class Stage {
   }
 
   async #writeChunk(): Promise<string> {
-    const { lake } = this.#ctx;
-    const prefix = this.#attempt.keys.attempt(this.#attempt.id);
+    const { lake, newId } = this.#ctx;
     const body = await compress(this.#chunk.subarray(0, this.#group.bytes));
-    const { slices } = await this.#attempt.progress.cached();
-    const used = slices.flatMap(({ parts }) => parts.flatMap(({ chunks }) => chunks)).length;
-    for (let number = Math.max(used, this.#nextChunk); ; number += 1) {
-      const name = chunkName(number);
-      const written = await lake.store.put(prefix + name, body, { ifAbsent: true });
-      this.#nextChunk = number + 1;
-      // A name in use belongs to pages that were dropped, or to a run that died before its progress document listed it.
-      if (written !== 'conflict') return name;
-    }
+    // Chunks of dropped pages, or of a run that died before its progress document listed them, have other names.
+    const name = chunkName(newId());
+    await lake.store.put(this.#attempt.keys.attempt(this.#attempt.id) + name, body, { ifAbsent: true });
+    return name;
   }
 }
 

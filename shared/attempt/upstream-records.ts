@@ -1,8 +1,8 @@
-import { asBrandReportsError, BrandReportsError } from '../errors.ts';
+import { BrandReportsError } from '../errors.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { versionKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import { fileIn } from '../lake/table/readable-file.ts';
+import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
 import type { BrandReport } from '../context/context.ts';
 
@@ -36,10 +36,9 @@ export async function upstreamRecords(
   return records;
 }
 
-/** An error that the Parquet reader throws at damaged bytes is not a bug of this program. */
-function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): unknown {
-  const { kind, code, message } = asBrandReportsError(thrown);
-  if (kind !== 'bug' && code !== 'object_missing') return thrown;
+/** @throws if the store fails */
+function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): Error {
+  const message = damageOf(thrown);
   const advice = `To read the day again: brand-reports sync ${name} --from ${day} --to ${day}`;
   const found = `${key} cannot be read: ${message}. ${advice}`;
   return new BrandReportsError('contract', 'damaged_snapshot', found, { cause: thrown });

@@ -4,6 +4,7 @@
  */
 import type { Batch } from '../concurrency.ts';
 import { DAY_MS, dayOf } from '../days.ts';
+import type { BrandLease } from '../lake/documents/brand-lease.ts';
 import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { LakeDocuments, RowsOfReport } from '../lake/documents/lake-documents.ts';
@@ -54,6 +55,8 @@ export interface BrandReport {
   ledger: (month: string) => CasDocument<Ledger>;
   reportState: ReportStateDocument;
   ledgerTable: (name: string) => Batch<RowsOfReport>;
+  /** Which run may send requests to the service of the brand. */
+  lease: CasDocument<BrandLease>;
   schema: CasDocument<StoredSchema>;
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
   stored: StoredSettings;
@@ -102,8 +105,6 @@ export interface RunContext extends BuildContext, FetchContext {
   acceptsFewer: boolean;
   /** Whether the service has returned a day of the report in this run. */
   hasReturned: () => boolean;
-  /** Leases only prevent double work: without them, runs take over each other's days and send more requests (I5). */
-  leases: boolean;
   /** @param first the first content of a new attempt's document */
   progress(day: string, attempt: string, first?: Progress): CasDocument<Progress>;
 }
@@ -149,6 +150,7 @@ export function createBrandReport(
     ledger: (month) => documents.ledger(report, brand, month),
     reportState: documents.reportState(report.name, brand),
     ledgerTable: (name) => documents.ledgerTable(name, brand),
+    lease: documents.lease(brand),
     schema: documents.schema(report),
     other,
     schemaOf: (of) => documents.schema(of),

@@ -201,8 +201,8 @@ async function comparedVersions(
 ): Promise<Compared | undefined> {
   const { before, after, known, hashes } = change;
   const { digestOf, openCodedFile } = await loadCodedFile();
-  const [old, now] = [fileOf(ctx, day, before), fileOf(ctx, day, after)];
-  const [oldFile, newFile] = [await openCodedFile(old), await openCodedFile(now)];
+  const oldFile = await openCodedFile(fileOf(ctx, day, before));
+  const newFile = await openCodedFile(fileOf(ctx, day, after));
   const oldHashes = new RowHashes();
   if ((await digestOf(oldFile, oldHashes)) !== before.digest)
     throw new Error(`the digest of version ${before.snapshot} differs from the committed digest`);
@@ -222,8 +222,8 @@ async function comparedVersions(
     retyped.size === 0
       ? asRows
       : {
-          before: { file: oldFile, hashes: (await recordHashes(old, columns, retyped)).all() },
-          after: { file: newFile, hashes: (await recordHashes(now, columns, retyped)).all() },
+          before: { file: oldFile, hashes: (await recordHashes(oldFile, columns, retyped)).all() },
+          after: { file: newFile, hashes: (await recordHashes(newFile, columns, retyped)).all() },
         };
   // An earlier change may have added a record without a key, and its row there has the columns of then.
   const records = await changedRecords(
@@ -266,12 +266,11 @@ async function earlierChanges(
   ctx: HistoryContext,
   day: string,
   { snapshot, bytes, rows }: NonNullable<DayHistory['object']>,
-): Promise<ReadableFile> {
+): Promise<CodedFile> {
   const key = versionKey(beforeTable(ctx.report.table), ctx.brand, day, snapshot);
-  const file = fileIn(ctx.lake.store, { key, bytes });
   const { openCodedFile } = await loadCodedFile();
-  const found = (await openCodedFile(file)).rows;
-  if (found !== rows) throw new Error(`${key} has ${found} rows, but the ledger has ${rows}`);
+  const file = await openCodedFile(fileIn(ctx.lake.store, { key, bytes }));
+  if (file.rows !== rows) throw new Error(`${key} has ${file.rows} rows, but the ledger has ${rows}`);
   return file;
 }
 
@@ -290,10 +289,9 @@ export async function areChangesIntact(
   { history }: Pick<Committed, 'history'>,
 ): Promise<boolean> {
   if (!history?.object) return true;
-  const { digestOf, openCodedFile } = await loadCodedFile();
+  const { digestOf } = await loadCodedFile();
   try {
-    const file = await openCodedFile(await earlierChanges(ctx, day, history.object));
-    await digestOf(file);
+    await digestOf(await earlierChanges(ctx, day, history.object));
     return true;
   } catch (thrown) {
     damageOf(thrown);

@@ -4,11 +4,10 @@
  */
 import type { Column } from '../column-types.ts';
 import type { DayHistory } from '../lake/documents/ledger.ts';
-import { type CodedFile, type CodedGroup, rowsOf } from '../lake/table/coded-columns.ts';
+import type { CodedFile, CodedGroup } from '../lake/table/coded-columns.ts';
 import type { CodedColumn, NamedColumn } from '../lake/table/coded-rows.ts';
 import { loadParquet } from '../lake/table/load-parquet.ts';
 import type { ParquetFile } from '../lake/table/parquet.ts';
-import type { ReadableFile } from '../lake/table/readable-file.ts';
 import { textsOf } from '../lake/table/texts.ts';
 import type { ObjectWriter } from '../ports.ts';
 import { type ChangedRecords, NEW_KEY } from './changed-records.ts';
@@ -26,7 +25,7 @@ export interface ChangeFacts {
 }
 
 export interface WrittenChange {
-  earlier: ReadableFile | undefined;
+  earlier: CodedFile | undefined;
   before: CodedFile;
   after: CodedFile;
   changed: ChangedRecords;
@@ -36,8 +35,6 @@ export interface WrittenChange {
 
 /** By what a change has of a row (`changed-records.ts`). */
 const WHAT = [undefined, 'altered', 'removed', 'added', 'added'];
-/** Fewer rows are written together with the rows of other row groups. */
-const WHOLE_ROWS = 1_000;
 
 export async function writeChange(
   output: ObjectWriter,
@@ -47,7 +44,7 @@ export async function writeChange(
   const { writeParquet } = await loadParquet();
   const file = writeParquet(output, columns);
   try {
-    if (earlier) await file.appendFile(earlier);
+    for await (const group of earlier?.groups() ?? []) await file.appendGroup(group);
     await copyRows(file, before, changed.before, key, facts);
     await copyRows(file, after, changed.after, key, facts);
     await copyRows(file, after, changed.after, key, facts, 'key alone');
@@ -74,8 +71,7 @@ async function copyRows(
     const ofGroup = what.subarray(group.firstRow, group.firstRow + group.rows);
     const picked = Uint32Array.from([...ofGroup.keys()].filter((row) => isWanted(ofGroup[row] ?? 0)));
     const columns = changeColumns(group, ofGroup, picked, key, facts, only);
-    if (picked.length >= WHOLE_ROWS) await file.writeGroup(picked.length, columns);
-    else for (const row of rowsOf({ rows: picked.length, columns })) await file.append(row);
+    await file.appendGroup({ rows: picked.length, columns });
   }
 }
 

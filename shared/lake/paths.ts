@@ -122,8 +122,8 @@ export function attemptPrefix(report: string, brand: string, day: string, attemp
   return `${reportRawPrefix(report)}${partitionPath(dayPartition(brand, day))}/${attempt}/`;
 }
 
-export function chunkName(number: number): string {
-  return `chunk-${String(number).padStart(6, '0')}.json-seq.zst`;
+export function chunkName(id: string): string {
+  return `chunk-${id}.json-seq.zst`;
 }
 
 export function brandResultsPrefix(brand: string): string {

@@ -67,7 +67,6 @@ function createRebuildContext(
     ...createBrandReport(options, documents, { brand, report, policy: settings.policy }),
     ...settings,
     runId,
-    leases: true,
     progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
   };
 }

@@ -13,7 +13,7 @@ import { monthOf } from '../days.ts';
 import { configError } from '../errors.ts';
 import { publishIceberg } from '../iceberg/index.ts';
 import { rolesOf } from '../lake/documents/brand-settings.ts';
-import { createLakeDocuments, type LakeDocuments } from '../lake/documents/lake-documents.ts';
+import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
 import {
   attemptOfRollback,
   type Committed,
@@ -102,15 +102,14 @@ export function keptVersions({ committed, superseded = [] }: DayEntry): Omit<Kep
 /** @throws BrandReportsError `config` if the lake cannot go back to it, `conflict` if the day was changed in the meantime */
 export async function rollBack(options: RollbackOptions, to: string): Promise<RollbackOutcome> {
   const { day, report, newId } = options;
-  const { ctx, documents, open, committed } = await dayOfBrand(options);
+  const { ctx, open, committed } = await dayOfBrand(options);
   const outcome = { brand: ctx.brand, report: report.name, day };
   assertCanReturn(open.entry.superseded ?? [], committed, to, day);
   const runId = newId();
-  const progressOf = (attempt: string) => documents.progress(report.name, ctx.brand, day, attempt);
   const month = monthOf(day);
   await ctx.reportState.update((state) => withoutHints(state, [month]));
-  const claimant = { ...ctx, leases: true, runId };
-  const claimed = await claimForVersion(claimant, open, progressOf);
+  const claimant = { ...ctx, runId };
+  const claimed = await claimForVersion(claimant, open);
   if (!claimed) return { status: 'busy', ...outcome };
   let content: SnapshotContent;
   try {
@@ -160,7 +159,6 @@ function commitRollback(
 
 interface DayOfBrand {
   ctx: BrandReport;
-  documents: LakeDocuments;
   open: OpenDay;
   committed: Committed;
 }
@@ -181,7 +179,7 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
     const ctx = createBrandReport(options, documents, { brand, report, policy });
     // A ledger that was lost is an error here (`documents/lost-documents.ts`).
     const open = await openDayAnew(ctx, day);
-    if (open.committed) return { ctx, documents, open, committed: open.committed };
+    if (open.committed) return { ctx, open, committed: open.committed };
   }
   const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   throw configError(

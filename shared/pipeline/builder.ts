@@ -5,7 +5,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../column-types.ts';
-import { asBrandReportsError } from '../errors.ts';
 import type { Committed, VersionContent } from '../lake/documents/ledger.ts';
 import type { Slice } from '../lake/documents/progress.ts';
 import { ColumnFacts, fullest } from '../lake/table/column-facts.ts';
@@ -13,7 +12,7 @@ import { type Observations, growSchema, observe } from '../lake/table/columns.ts
 import { Amounts } from '../lake/table/amounts.ts';
 import { Digest, RowHashes } from '../lake/table/digest.ts';
 import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
-import { fileIn } from '../lake/table/readable-file.ts';
+import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../lake/table/row-group-limits.ts';
 import { RowGroups } from '../lake/table/row-groups.ts';
 import { fieldsWithMeaning } from '../planning/primary-key.ts';
@@ -131,9 +130,8 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
     async finish(readBack) {
       rowsOfDay.end();
       const { file, facts, amounts } = await groups.flush();
-      const { sums, rescued, words } = facts;
       const counted = {
-        ...{ sums, ...(rescued && { rescued }), ...(words && { words }), ...amounts.values },
+        ...{ ...facts.values, ...amounts.values },
         ...(basis.rule === 'is_none' && { keyIsNone: true }),
       };
       if (committed?.digest === digest.value() && (await isIntact(ctx, open, committed, readBack))) {
@@ -178,9 +176,7 @@ async function isIntact(
       (await digestOf(await openCodedFile(file))) === digest && (await areChangesIntact(ctx, day, committed))
     );
   } catch (thrown) {
-    // An object that the store cannot read now may be intact; an object that is not valid Parquet is damaged.
-    const { kind, code } = asBrandReportsError(thrown);
-    if (kind !== 'bug' && code !== 'object_missing') throw thrown;
+    damageOf(thrown);
     return false;
   }
 }

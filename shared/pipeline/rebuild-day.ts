@@ -25,7 +25,7 @@ import { publishDay } from './publish.ts';
 import { replaceVersion } from './replace-version.ts';
 import { type StagedDay, pagesOf } from '../attempt/staged-records.ts';
 
-export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'leases' | 'progress'> {}
+export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'progress'> {}
 
 export type RebuildObstacle = ReplayObstacle | 'raw_damaged' | 'key_unclear' | 'rolled_back';
 
@@ -70,7 +70,7 @@ async function rebuildCommitted(
   if (isRolledBack(committed)) return 'rolled_back';
   const replay = await replayOf(ctx, day, committed);
   if (typeof replay === 'string') return replay;
-  const claimed = await claimForVersion(ctx, open, (attempt) => ctx.progress(day, attempt));
+  const claimed = await claimForVersion(ctx, open);
   if (!claimed) return { outcome: 'busy', rows: 0 };
   try {
     const staged = await stagedOf(ctx, claimed, committed, replay);

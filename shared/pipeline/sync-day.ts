@@ -2,26 +2,23 @@
  * Syncs one day. Before the commit, SQL does not see the snapshot. After the commit nothing can be lost: if this run
  * does not publish the snapshot, the next run does. A failure before the commit is recorded with the day.
  *
- * Another run may take the day over if this run gives no sign of life for a minute. The claim in the ledger decides at
- * the commit, and the run that has lost its claim ends the day as `busy`. The lease in the progress document only
- * prevents double work.
+ * Another run takes the day over if it gets the lease of the brand. The claim in the ledger decides at the commit, and the
+ * run that has lost its claim ends the day as `busy`.
  */
 import { type BrandReportsError, redactedFailure, stackOf } from '../errors.ts';
 import { abandonDay, failDay, releaseDay } from '../lake/documents/ledger.ts';
-import { assertLeaseHeld, pagesIn } from '../lake/documents/progress.ts';
+import { assertOwn, pagesIn } from '../lake/documents/progress.ts';
 import { type DayOutcome, errorSummary } from '../outcome.ts';
 import { isAfterRefresh } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { concernsNoDay, isEndOfRun } from '../service/retry.ts';
 import { afterReading } from '../planning/transitions.ts';
-import { type Attempt, claim, withRenewedLease } from '../attempt/claim.ts';
+import { type Attempt, claim } from '../attempt/claim.ts';
 import { commit } from './commit.ts';
 import type { RunContext } from '../context/context.ts';
 import { changeDay, openDay } from '../context/open-day.ts';
 import { publishDay } from './publish.ts';
 import { readDay } from './read-day.ts';
-
-const LEASE_RENEWAL_MS = 15_000;
 
 export interface SyncedDay {
   outcome: DayOutcome;
@@ -37,12 +34,10 @@ export async function syncDay(
   onFetched: () => void,
 ): Promise<SyncedDay> {
   let claimed: Attempt | undefined;
-  let stopRenewing = () => {};
   try {
     claimed = await claim(ctx, await openDay(ctx, day), continuation.range !== undefined);
     if (!claimed) return ended(ctx, day, 'busy');
     ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
-    stopRenewing = keepLease(ctx, claimed);
     const snapshot = await readDay(ctx, claimed, continuation.range !== undefined, onFetched);
     if (!snapshot) return await leftToNextRun(ctx, claimed);
     const isAccepted = ctx.acceptsFewer && continuation.range !== undefined;
@@ -67,8 +62,6 @@ export async function syncDay(
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
     await recordFailure(ctx, day, claimed, error, continuation.range !== undefined);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
-  } finally {
-    stopRenewing();
   }
 }
 
@@ -88,15 +81,6 @@ async function leftAsItIs(ctx: RunContext, day: string, { message }: BrandReport
   ctx.log({ event: 'reading_dropped', day, message });
   await changeDay(ctx, { day }, (ledger) => abandonDay(ledger, day, ctx.runId));
   return ended(ctx, day, 'busy');
-}
-
-/** Renews the lease while the run works. A failed renewal stops nothing: staging checks the lease, the commit the claim. */
-function keepLease(ctx: RunContext, { day, progress }: Attempt): () => void {
-  return ctx.clock.every(LEASE_RENEWAL_MS, () => {
-    progress
-      .update((current) => withRenewedLease(assertLeaseHeld(current, ctx.runId), ctx))
-      .catch((error: unknown) => ctx.log({ event: 'lease_not_renewed', day, message: String(error) }));
-  });
 }
 
 async function pagesStaged({ progress }: Attempt): Promise<number> {
@@ -124,7 +108,7 @@ async function recordFailure(
   ctx.log({ event: 'day_failed', day, ...errorSummary(error), ...stackOf(error) });
   try {
     if (isDamaged)
-      await attempt?.progress.update((current) => ({ ...assertLeaseHeld(current, runId), slices: [] }));
+      await attempt?.progress.update((current) => ({ ...assertOwn(current, runId, day), slices: [] }));
     const keep = await isResumable(attempt, error);
     const isPast = isAfterRefresh(day, ctx.policy, nowMs);
     await changeDay(ctx, { day }, (ledger) =>

@@ -50,7 +50,6 @@ export interface RunOptions extends LakeAccess {
   deadline?: Deadline;
   /** Stops requests that are under way; what was staged is kept. */
   signal?: AbortSignal;
-  leases?: boolean;
   /** Names the run to others that wait for it: host and process, or the request of a function. Missing: the run's id. */
   runBy?: string;
   /** Missing: a command line. */
@@ -303,7 +302,6 @@ export function createRunContext(
     time: run.time,
     daysInFlight: options.settings.pagesInFlight,
     days: run.days,
-    leases: options.leases ?? true,
     acceptsFewer: options.scope.acceptFewer ?? false,
     hasReturned: () => false,
     progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),

@@ -191,9 +191,7 @@ describe('the Iceberg table of a report', () => {
         isFirst = false;
         alter(lake, 'order_list', DAYS[1] ?? '', { status: 'other' });
         const scope = { from: DAYS[1] ?? '', to: DAYS[1] ?? '' };
-        expect(await sync(lake, { store: other, scope, leases: false })).toMatchObject({
-          status: 'complete',
-        });
+        expect(await sync(lake, { store: other, scope })).toMatchObject({ status: 'complete' });
       }
       return act();
     });

@@ -24,7 +24,7 @@ describe('keys of a lake', () => {
     expect([
       snapshotKey('orders', dayPartition('acme', '2026-01-31'), 's1'),
       snapshotKey('coverage', brandPartitions('acme'), 's2'),
-      `${attemptPrefix('order_list', 'acme', '2026-01-31', 'a1')}${chunkName(7)}`,
+      `${attemptPrefix('order_list', 'acme', '2026-01-31', 'a1')}${chunkName('c7')}`,
       progressKey('order_list', 'acme', '2026-01-31', 'a1'),
       ledgerKey('order_list', 'acme', '2026-01'),
       brandStateKey('acme'),
@@ -33,7 +33,7 @@ describe('keys of a lake', () => {
     ]).toEqual([
       'snapshots/orders/brand=acme/dt=2026-01-31/s1/part-0000.parquet',
       'snapshots/coverage/brand=acme/s2/part-0000.parquet',
-      'raw/order_list/brand=acme/dt=2026-01-31/a1/chunk-000007.json-seq.zst',
+      'raw/order_list/brand=acme/dt=2026-01-31/a1/chunk-c7.json-seq.zst',
       'raw/order_list/brand=acme/dt=2026-01-31/a1/progress.json',
       'ledger/order_list/acme/2026-01.json',
       'ledger/acme/state.json',

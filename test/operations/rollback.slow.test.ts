@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { dayPartition, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
+import { dayPartition, leaseKey, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
 import { type RollbackOptions, listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
@@ -343,7 +343,7 @@ describe('a rollback that is refused', () => {
 });
 
 describe('while a run reads the day,', () => {
-  /** A run that waits at its first page, with a live lease. */
+  /** A run that waits at its first page and holds the lease of the brand. */
   async function runInTheMiddle(lake: SampleLake) {
     restateDay(lake, 'latest');
     const gate = gatedStore(lake.store, (key) => key.includes(`dt=${FIRST}/`) && key.includes('/chunk-'));
@@ -367,11 +367,11 @@ describe('while a run reads the day,', () => {
     expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
   });
 
-  it('I5: the commit of a run with an expired lease is refused, and its staged pages are not lost', async () => {
+  it('I5: the commit of a run that has lost the lease is refused, and its staged pages are not lost', async () => {
     const { lake, a } = await restatedLake();
     const { running, letGo } = await runInTheMiddle(lake);
     const { attempt } = (await entryOf(lake)).claim ?? {};
-    lake.nowMs += 2 * MINUTE_MS;
+    lake.store.objects.delete(leaseKey(BRAND));
     expect((await rollBack(optionsFor(lake), a)).status).toBe('complete');
     letGo();
     expect(outcomesOf(await running, 'order_list')).toEqual({ [FIRST]: 'busy' });

@@ -9,6 +9,7 @@ import type { SyncOutcome } from '../../shared/outcome.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { withoutBugs } from '../fakes/dies-at-n-store.ts';
+import { withoutLease } from '../fakes/without-lease.ts';
 import { judgeLake } from './judge.ts';
 import { heldTable } from '../simulation/brand.ts';
 import { openSimulatedLake } from '../simulation/lake.ts';
@@ -162,7 +163,7 @@ async function stormyRun(history: History, random: Random): Promise<void> {
   await run(history, life, random, {
     skewMs,
     nowOffsetMs: offsetMs,
-    leases: random.chance(0.7),
+    seesLease: random.chance(0.7),
     ...(deadline && { deadline }),
     scope: {
       ...(random.chance(0.5) && { reports: [random.pick(world.reports).name] }),
@@ -185,7 +186,9 @@ function rangeOf(world: World, nowMs: number, random: Random): { from?: string; 
   return from === undefined || to === undefined ? {} : { from, to };
 }
 
-interface RunPlan extends Pick<RunOptions, 'leases' | 'deadline' | 'scope'> {
+interface RunPlan extends Pick<RunOptions, 'deadline' | 'scope'> {
+  /** If not, compare-and-swap alone makes it safe (I5). */
+  seesLease: boolean;
   /** The machine's clock minus the true time. */
   skewMs: number;
   /** An event's `now` minus the true time; 0: the event has no `now`. */
@@ -211,14 +214,15 @@ async function run(
     history.trace(`${new Date(time.nowMs).toISOString()} run ${number} ${JSON.stringify(event)}`);
     if (event.event === 'day_restarted') history.restarts += 1;
   };
-  const { skewMs: _skewMs, nowOffsetMs, ...options } = plan;
+  const { skewMs: _skewMs, nowOffsetMs, seesLease, ...options } = plan;
+  const reached = reachedLake(history.lake, { time, life, faults, random: random.fork('lake') });
   const fixedNow = nowOffsetMs === 0 ? undefined : new Date(startedMs + nowOffsetMs);
   const requestsBefore = service.requests;
   const running = runSync({
     ...options,
     settings: world.settings,
     reports,
-    lake: reachedLake(history.lake, { time, life, faults, random: random.fork('lake') }),
+    lake: seesLease ? reached : { ...reached, store: withoutLease(reached.store) },
     credentials: { read: async () => (life.dead ? never() : world.credentials) },
     send: service.send,
     clock: {
@@ -277,6 +281,7 @@ async function runPlainWeeks(history: History, random: Random): Promise<void> {
     const outcome = await run(history, life, random.fork(`run ${history.runs}`), {
       skewMs: 0,
       nowOffsetMs: 0,
+      seesLease: true,
       scope: {},
     });
     const age = time.nowMs - startMs;

@@ -77,11 +77,11 @@ export function watched({ lake, world, time, watch }: Watched): TrueLake {
 
   function noteBeginning(key: string, body: Uint8Array): void {
     const attempt = key.split('/').at(-2) ?? '';
-    const { slices, lease } = parseProgress(key)(jsonOf(body));
+    const { slices, run } = parseProgress(key)(jsonOf(body));
     const slice = slices.at(-1);
     const isFresh = slice?.parts.every(({ pages, done }) => pages === 0 && !done) ?? true;
     const beginning = `${attempt} ${slice?.startedAt}`;
-    const claimed = documented.has(attempt) ? undefined : claimedMs.get(`${attempt} ${lease?.runId}`);
+    const claimed = documented.has(attempt) ? undefined : claimedMs.get(`${attempt} ${run}`);
     documented.add(attempt);
     const beginMs = claimed ?? (isFresh ? time.nowMs : undefined);
     if (beginMs !== undefined && !begunMs.has(beginning)) begunMs.set(beginning, beginMs);

@@ -27,7 +27,7 @@ const claim = storedObject(() => ({
   attempt: z.optional(storedId),
   /** The run that reads the day now; `null` if that run stopped cleanly, so that any run may resume the attempt. */
   runId: z.nullable(z.string()),
-  /** Wall clock, ISO 8601: the last renewal of the lease, as long as the progress document has no lease. */
+  /** Wall clock, ISO 8601. */
   at: storedTime,
   restarts: storedCount,
 }));

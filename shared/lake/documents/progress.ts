@@ -2,13 +2,13 @@
  * A progress document, `raw/<report>/brand=…/dt=…/<attempt>/progress.json`, records how far an attempt at a day has come.
  * A run first writes a chunk, and then names the chunk and the next cursor here in one compare-and-swap (I4). If the run
  * dies in between, the chunk stays unnamed and the next run fetches the same pages again. Only chunks named here exist.
- * The document is also the day's lease, which the run that reads the day renews with every group. A run that finds the
- * lease expired may take the day over. The former holder then fails at `assertLeaseHeld`; otherwise both would stage pages.
+ * A run that takes a day over writes its id here. The run that read the day before then fails at `assertOwn` (I5):
+ * otherwise both would stage the same pages.
  */
 import * as z from 'zod/mini';
-import { BrandReportsError } from '../../errors.ts';
 import { type Json, type JsonObject, isJson } from '../../json.ts';
 import { type Observations, mergeObservations } from '../table/columns.ts';
+import { claimLost } from './ledger.ts';
 import { parseDocument, storedCount, storedId, storedTime, storedObject } from './cas-document.ts';
 
 const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
@@ -87,8 +87,8 @@ const slice = storedObject(() => ({
 const progress = storedObject(() => ({
   version: z.literal(1),
   queryFingerprint: z.string(),
-  /** The run that reads the day, and when it last renewed the lease (wall clock); missing before the first run. */
-  lease: z.optional(storedObject(() => ({ runId: z.string(), renewedAt: storedTime }))),
+  /** The run that reads the day; missing before the first run. */
+  run: z.optional(z.string()),
   slices: z.array(slice),
   recentWrites: z.array(z.string()),
 }));
@@ -106,11 +106,10 @@ export function parseProgress(key: string) {
     stored === undefined ? EMPTY_PROGRESS : parseDocument(progress, key, stored);
 }
 
-/** Guards a change by the run that holds the lease. @throws conflict if another run has the lease */
-export function assertLeaseHeld(progress: Progress, run: string): Progress {
-  if (progress.lease?.runId === run) return progress;
-  const message = 'Another run has taken over this attempt. This run leaves it to that run.';
-  throw new BrandReportsError('conflict', 'lease_lost', message);
+/** Guards a change by the run that reads the day. @throws conflict if another run has taken the day over */
+export function assertOwn(progress: Progress, run: string, day: string): Progress {
+  if (progress.run === run) return progress;
+  throw claimLost(day);
 }
 
 /** The pages that are staged together at the end of the attempt's last slice. */

@@ -12,7 +12,7 @@ import { type CodedColumn, type NamedColumn, valueOfCode } from './coded-rows.ts
 import { AMOUNT } from './column-facts.ts';
 import type { Row } from './columns.ts';
 import { Digest, type RowHashes } from './digest.ts';
-import { columnsOf, filledColumns, readMetadata, startOf } from './parquet-footer.ts';
+import { columnsOf, readMetadata } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
 import type { Texts } from './texts.ts';
 
@@ -42,19 +42,12 @@ export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
       let firstRow = 0;
       for (const group of metadata.row_groups) {
         const behind = firstRow + Number(group.num_rows);
-        if (isWanted(firstRow, behind)) yield { ...(await readGroup(file, group, wanted)), firstRow };
+        if (isWanted(firstRow, behind))
+          yield { rows: behind - firstRow, firstRow, columns: await columnsIn(file, group, wanted) };
         firstRow = behind;
       }
     },
   };
-}
-
-export async function readGroup(
-  file: ReadableFile,
-  group: RowGroup,
-  columns: readonly Column[],
-): Promise<Omit<CodedGroup, 'firstRow'>> {
-  return { rows: Number(group.num_rows), columns: await chunksOf(file, group, placesIn(group, columns)) };
 }
 
 export async function digestOf(file: CodedFile, hashes?: RowHashes): Promise<string> {
@@ -85,48 +78,29 @@ export function rowsOf({ rows, columns }: Omit<CodedGroup, 'firstRow'>): Row[] {
   return made;
 }
 
-interface Place {
-  column: Column;
-  start: number;
-  end: number;
-}
-
-function placesIn(group: RowGroup, columns: readonly Column[]): Place[] {
-  const filled = new Set(filledColumns(group));
-  const chunkOf = new Map(group.columns.map((chunk) => [chunk.meta_data?.path_in_schema[0], chunk]));
-  return columns
-    .filter(({ name }) => filled.has(name))
-    .map((column) => {
-      const chunk = chunkOf.get(column.name);
-      const start = Number(startOf(chunk));
-      return { column, start, end: start + Number(chunk?.meta_data?.total_compressed_size ?? 0) };
-    });
-}
-
 /** One request, because the columns of a row group lie next to each other; each is unpacked when it is reached. */
-async function chunksOf(
+async function columnsIn(
   file: ReadableFile,
   group: RowGroup,
-  places: readonly Place[],
+  columns: readonly Column[],
 ): Promise<Iterable<NamedColumn>> {
+  const chunkOf = new Map(group.columns.map(({ meta_data: of }) => [of?.path_in_schema[0], of]));
+  const places = columns.flatMap((column) => {
+    const chunk = chunkOf.get(column.name);
+    // I12: a column without any value in the row group is not read, because most columns of a wide table are empty.
+    if (!chunk || chunk.statistics?.null_count === chunk.num_values) return [];
+    const start = Number(chunk.dictionary_page_offset ?? chunk.data_page_offset);
+    return { column, start, end: start + Number(chunk.total_compressed_size) };
+  });
   if (places.length === 0) return [];
   const from = Math.min(...places.map(({ start }) => start));
   const all = await file.range(from, Math.max(...places.map(({ end }) => end)));
   return (function* () {
-    for (const place of places) {
-      const bytes = all.subarray(place.start - from, place.end - from);
-      yield [
-        place.column.name,
-        wholeColumn(unpackedChunk({ ...place, bytes }, Number(group.num_rows))),
-      ] as const;
+    for (const { column, start, end } of places) {
+      const { codes, pages } = unpackedChunk(all.subarray(start - from, end - from), Number(group.num_rows));
+      yield [column.name, codedColumn(column, codes, pages)] as const;
     }
   })();
-}
-
-interface Chunk extends Place {
-  /** By row: 0 for NULL, or the place of its value in all pages, counted from 1. */
-  codes: Uint32Array;
-  pages: readonly Page[];
 }
 
 interface Page {
@@ -134,7 +108,8 @@ interface Page {
   values: number;
 }
 
-function unpackedChunk({ bytes, ...place }: Place & { bytes: Uint8Array }, rows: number): Chunk {
+/** `codes`: by row, 0 for NULL, or the place of its value in all pages, counted from 1. */
+function unpackedChunk(bytes: Uint8Array, rows: number): { codes: Uint32Array; pages: readonly Page[] } {
   const reader = { view: viewOf(bytes), offset: 0 };
   const codes = new Uint32Array(rows);
   const pages: Page[] = [];
@@ -162,7 +137,7 @@ function unpackedChunk({ bytes, ...place }: Place & { bytes: Uint8Array }, rows:
       throw new Error(`the Parquet file has a page of type ${header.type}, which is never written here`);
     }
   }
-  return { ...place, codes, pages };
+  return { codes, pages };
 }
 
 /** @param places for each value, its place in the dictionary; missing if the page has the values themselves */
@@ -188,7 +163,7 @@ function placesOf(packed: DataView, count: number): Uint32Array {
   return places;
 }
 
-function wholeColumn({ column, codes, pages }: Chunk): CodedColumn {
+function codedColumn(column: Column, codes: Uint32Array, pages: readonly Page[]): CodedColumn {
   if (column.type === 'string') return { codes, texts: textsOfPages(pages) };
   const units = column.type === AMOUNT ? shortUnits(pages) : undefined;
   if (units) return { codes, units };

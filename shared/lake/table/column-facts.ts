@@ -12,6 +12,7 @@ import {
   valueOfCode,
 } from './coded-rows.ts';
 import { isRole } from '../../roles/index.ts';
+import type { Committed } from '../documents/ledger.ts';
 import { STATE_WORDS, comparedState, withoutSpaces } from '../../reports/definition.ts';
 
 /** How many columns' filled rows a ledger keeps at most; a table may have a thousand columns. */
@@ -51,6 +52,11 @@ export class ColumnFacts {
       this.#addWords(name, rows, column);
       yield named;
     }
+  }
+
+  get values(): Pick<NonNullable<Committed['values']>, 'sums' | 'rescued' | 'words'> {
+    const { sums, rescued, words } = this;
+    return { sums, ...(rescued && { rescued }), ...(words && { words }) };
   }
 
   /** The sum of the measure if it has a value, a decimal with all its places. */

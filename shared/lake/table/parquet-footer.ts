@@ -1,4 +1,4 @@
-import { type ColumnChunk, type FileMetaData, type RowGroup, parquetMetadataAsync } from 'hyparquet';
+import { type FileMetaData, parquetMetadataAsync } from 'hyparquet';
 import * as z from 'zod/mini';
 import { DERIVED_COLUMNS, type Column, typeOfElement } from '../../column-types.ts';
 import type { ReadableFile } from './readable-file.ts';
@@ -25,17 +25,4 @@ export function columnsOf({ schema, key_value_metadata: metadata = [] }: FileMet
     if (type === undefined) return [];
     return [{ name, type, ...(!DERIVED_COLUMNS.includes(name) && { field: fields[name] ?? name }) }];
   });
-}
-
-/** I12: a column without any value in the row group is not read, because most columns of a wide table are empty. */
-export function filledColumns({ columns }: RowGroup): string[] {
-  return columns.flatMap(({ meta_data }) => {
-    const isEmpty = meta_data?.statistics?.null_count === meta_data?.num_values;
-    return isEmpty ? [] : (meta_data?.path_in_schema ?? []);
-  });
-}
-
-export function startOf(chunk: ColumnChunk | undefined): bigint {
-  const { dictionary_page_offset: dictionary, data_page_offset: data = 0n } = chunk?.meta_data ?? {};
-  return dictionary ?? data;
 }

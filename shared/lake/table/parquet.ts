@@ -10,13 +10,12 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import type { ObjectWriter } from '../../ports.ts';
 import { type Column, typeSpec } from '../../column-types.ts';
-import { readGroup, rowsOf } from './coded-columns.ts';
+import { type CodedGroup, rowsOf } from './coded-columns.ts';
 import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
 import { type Compress, writeColumnChunk } from './column-chunk.ts';
 import type { Row } from './columns.ts';
 import type { Digest } from './digest.ts';
-import { FIELDS_KEY, columnsOf, readMetadata } from './parquet-footer.ts';
-import type { ReadableFile } from './readable-file.ts';
+import { FIELDS_KEY } from './parquet-footer.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from './row-group-limits.ts';
 import { MAX_STORED_BYTES, storedFrame } from './stored-frame.ts';
 
@@ -28,11 +27,8 @@ export interface ParquetFile {
    * @param columns in any order, each written before the next is requested; a missing column is NULL in all rows
    */
   writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
-  /**
-   * Appends row groups below WHOLE_ROWS rows row by row: many short files do not become a file of many short row groups.
-   * @throws if the other file cannot be read; then this file has to be aborted
-   */
-  appendFile(file: ReadableFile): Promise<void>;
+  /** Appends rows row by row if they are fewer than WHOLE_ROWS: many short groups do not become many row groups. */
+  appendGroup(group: Pick<CodedGroup, 'rows' | 'columns'>): Promise<void>;
   /** The file exists from then on. `filled`: by column that has a value, the number of rows with a value. */
   finish(): Promise<{ rows: number; bytes: number; filled: Record<string, number> }>;
   abort(): Promise<void>;
@@ -90,6 +86,10 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
     pending = new CodedRows();
     await writeGroup(rows, cells);
   };
+  const afterPending = async (rows: number, cells: Iterable<NamedColumn>) => {
+    await writePending();
+    await writeGroup(rows, cells);
+  };
   const append = async (row: Row) => {
     pending.append(row);
     if (pending.rows >= maxRowsOfGroup(columns.length) || pending.bytes >= ROW_GROUP_BYTES)
@@ -97,20 +97,11 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
   };
   return {
     append,
-    async appendFile(file) {
-      const metadata = await readMetadata(file);
-      for (const group of metadata.row_groups) {
-        const read = await readGroup(file, group, columnsOf(metadata));
-        if (read.rows >= WHOLE_ROWS) {
-          await writePending();
-          await writeGroup(read.rows, read.columns);
-        } else for (const row of rowsOf(read)) await append(row);
-      }
+    async appendGroup(group) {
+      if (group.rows < WHOLE_ROWS) for (const row of rowsOf(group)) await append(row);
+      else await afterPending(group.rows, group.columns);
     },
-    async writeGroup(rows, cells) {
-      await writePending();
-      await writeGroup(rows, cells);
-    },
+    writeGroup: afterPending,
     async finish() {
       await writePending();
       const renamed = columns.filter(({ name, field }) => field !== undefined && field !== name);

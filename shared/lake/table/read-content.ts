@@ -4,21 +4,12 @@ import { type CodedColumn, valueOfCode } from './coded-rows.ts';
 import { ColumnFacts, fullest } from './column-facts.ts';
 import { Amounts } from './amounts.ts';
 import type { RoleFields } from '../../roles/index.ts';
-import type { Committed } from '../documents/ledger.ts';
+import type { VersionContent } from '../documents/ledger.ts';
 import { Digest } from './digest.ts';
 import { loadCodedFile } from './load-parquet.ts';
 import type { ReadableFile } from './readable-file.ts';
 
-export interface SnapshotContent {
-  rows: number;
-  bytes: number;
-  digest: string;
-  values: {
-    filled: Record<string, number>;
-    sums: Record<string, string>;
-    rescued?: Record<string, number>;
-  } & Pick<NonNullable<Committed['values']>, 'words' | 'totals' | 'unreadable'>;
-}
+export type SnapshotContent = Required<Omit<VersionContent, 'snapshot'>>;
 
 /**
  * Counts the same facts again that were counted when the snapshot was written. I12: memory has one row group.
@@ -47,9 +38,7 @@ export async function readContent(
     digest: digest.value(),
     values: {
       filled: fullest(Object.fromEntries(filled)),
-      sums: facts.sums,
-      ...(facts.rescued && { rescued: facts.rescued }),
-      ...(facts.words && { words: facts.words }),
+      ...facts.values,
       ...amounts.values,
     },
   };

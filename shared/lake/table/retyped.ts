@@ -6,8 +6,7 @@ import { type Column, RESCUED, typeSpec } from '../../column-types.ts';
 import { type Json, isJsonObject, parseJson, stringifyJson } from '../../json.ts';
 import type { Row } from './columns.ts';
 import { Digest, RowHashes } from './digest.ts';
-import { readParquetRows } from './coded-columns.ts';
-import type { ReadableFile } from './readable-file.ts';
+import { type CodedFile, rowsOf } from './coded-columns.ts';
 import { recordsOfRows } from './typed-columns.ts';
 
 type Filled = Readonly<Record<string, number>> | undefined;
@@ -29,14 +28,14 @@ export function retypedFields(
 
 /** A retyped field counts once, in whichever columns or in `_rescued` it is stored. */
 export async function recordHashes(
-  file: ReadableFile,
+  file: CodedFile,
   columns: readonly Column[],
   retyped: ReadonlyMap<string, readonly Column[]>,
 ): Promise<RowHashes> {
   const hashes = new RowHashes();
   const digest = new Digest(hashes);
   const recordOf = recordsOfRows(columns);
-  for await (const row of readParquetRows(file)) {
+  const contentOf = (row: Row): Row => {
     const record = recordOf(row);
     const content: Row = { ...row, [RESCUED]: rescuedWithout(row, retyped) };
     for (const [field, own] of retyped) {
@@ -44,8 +43,9 @@ export async function recordHashes(
       const value = record[field];
       if (value !== undefined && value !== null) content[own[0]?.name ?? field] = comparable(value, own);
     }
-    digest.add(content);
-  }
+    return content;
+  };
+  for await (const group of file.groups()) for (const row of rowsOf(group)) digest.add(contentOf(row));
   digest.value();
   return hashes;
 }

@@ -7,7 +7,7 @@ import {
   type Slice,
   type StagedGroup,
   emptySlice,
-  assertLeaseHeld,
+  assertOwn,
   parseProgress,
   withStagedGroup,
 } from '../../../shared/lake/documents/progress.ts';
@@ -38,7 +38,7 @@ function progressOf(...slices: Slice[]): Progress {
   return {
     version: 1,
     queryFingerprint: 'as-now',
-    lease: { runId: 'r1', renewedAt: AT },
+    run: 'r1',
     slices,
     recentWrites: [],
   };
@@ -177,23 +177,13 @@ describe('a staged group', () => {
   });
 });
 
-describe('the lease of an attempt', () => {
-  it('lets its holder change the progress', () => {
-    const progress = progressOf();
-    expect(assertLeaseHeld(progress, 'r1')).toBe(progress);
-  });
-
-  it('I5: refuses a run that has lost it', () => {
-    expect(() => assertLeaseHeld(progressOf(), 'r2')).toThrow(
-      expect.objectContaining({
-        kind: 'conflict',
-        code: 'lease_lost',
-        message: expect.stringContaining('Another run has taken over'),
-      }),
+it('I5: the progress of an attempt is changed by the run that reads the day alone', () => {
+  const { run: _run, ...ofNobody } = progressOf();
+  expect(assertOwn(progressOf(), 'r1', '2026-01-05')).toEqual(progressOf());
+  for (const progress of [progressOf(), ofNobody])
+    expect(() => assertOwn(progress, 'r2', '2026-01-05')).toThrow(
+      expect.objectContaining({ kind: 'conflict', code: 'claim_lost' }),
     );
-    const { lease: _lease, ...neverHeld } = progressOf();
-    expect(() => assertLeaseHeld(neverHeld, 'r2')).toThrow('Another run has taken over');
-  });
 });
 
 describe('stored progress', () => {
@@ -249,7 +239,7 @@ describe('stored progress', () => {
     ['null', null, 'the document'],
     ['another version', broken({ version: '1' }), 'version is "1"'],
     ['no slices', broken({ slices: undefined }), 'slices'],
-    ['a lease without a run', broken({ lease: { runId: null, renewedAt: AT } }), 'lease.runId'],
+    ['a run that is no text', broken({ run: null }), 'run: '],
     ['no query fingerprint', broken({ queryFingerprint: undefined }), 'queryFingerprint'],
     ['a window with a fraction', brokenSlice({ fromMs: 0.5 }), 'slices.0.fromMs is 0.5'],
     ['a slice with an invalid start', brokenSlice({ startedAt: 'today' }), 'startedAt is "today"'],
