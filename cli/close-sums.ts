@@ -98,9 +98,12 @@ export function comparedDays({ month, before, at, openDays, anew }: Comparison):
   });
 }
 
-const COMPARED_DAYS = 'SELECT * FROM compared_days WHERE NOT is_anew';
+const COMPARED_DAYS =
+  'SELECT * FROM compared_days WHERE NOT is_anew AND then_place IS DISTINCT FROM now_place';
+/** Days that changed after the close. */
 const REACHED_DAYS = `SELECT * REPLACE (now_place AS then_place, ${AS_OF_NOW} AS now_place, false AS is_switched, false AS is_opening)
-  FROM compared_days WHERE now_place < ${AS_OF_NOW}`;
+  FROM compared_days AS d WHERE now_place < ${AS_OF_NOW} AND NOT EXISTS
+    (FROM coverage c WHERE c.brand = d.brand AND substr(c.report, 1, length(c.report) - 5) || 's' = d.report AND c.dt = d.dt AND c.place <= d.now_place)`;
 
 /** `differencesSql` of the days of the table that `fillComparedDays` fills. */
 export function comparedSql(days = COMPARED_DAYS): string {

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type Json } from '@duckdb/node-api';
 import * as z from 'zod/mini';
+import { allViews } from '../../shared/reports/definition.ts';
+import { reports } from '../../shared/reports/index.ts';
 import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import { bringDown, catalogued } from './athena.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -55,7 +57,12 @@ const placeOf = ({ DatabaseName, Name }: Table) => [CATALOG, DatabaseName, Name]
  */
 export async function openDatabase({ tables, objects }: Held, database: string) {
   const described = [...tables.values()].map(({ table }) => z.parse(tableSchema, table));
-  const views = described.filter(({ TableType }) => TableType === 'VIRTUAL_VIEW').map(viewOf);
+  // Glue may list a view before the views that it reads.
+  const order = allViews(reports).map(({ name }) => name);
+  const views = described
+    .filter(({ TableType }) => TableType === 'VIRTUAL_VIEW')
+    .map(viewOf)
+    .sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   const copy = await temporaryFolder();
   await Promise.all(catalogued(tables).map((partition) => bringDown(partition, objects, copy.path)));
   const connection = await (await DuckDBInstance.create(':memory:')).connect();

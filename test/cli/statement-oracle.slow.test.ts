@@ -349,6 +349,15 @@ async function fill(connection: DuckDBConnection, life: Life, settings: 0 | 1): 
     });
     if (rows.length > 0) await connection.run(`INSERT INTO ${name} VALUES ${rows.join(', ')}`);
   }
+  await connection.run(
+    'CREATE OR REPLACE TABLE coverage (brand varchar, report varchar, month varchar, dt varchar, rows bigint, state varchar, committed_state varchar, anew_place bigint, place bigint)',
+  );
+  for (const [id, { current, place }] of life.read) {
+    const [table, day] = idParts(id);
+    await connection.run(
+      `INSERT INTO coverage VALUES (${[BRAND, REPORTS[table].name, day.slice(0, 7), day].map(literal).join(', ')}, ${current.length}, 'complete', 'complete', NULL, ${place})`,
+    );
+  }
 }
 
 async function entriesOf(
@@ -600,8 +609,9 @@ function carriedOf(life: Life, month: string): string[] {
 
 async function expectSinceClose(life: Life): Promise<void> {
   await fill(connection, life, life.settings);
-  await connection.run(`CREATE OR REPLACE TABLE closes (brand varchar, report varchar, month varchar, dt varchar, place bigint, counts boolean, closed_at timestamp);
-    CREATE OR REPLACE TABLE coverage (brand varchar, report varchar, month varchar, dt varchar, rows bigint, state varchar, committed_state varchar, anew_place bigint, place bigint)`);
+  await connection.run(
+    `CREATE OR REPLACE TABLE closes (brand varchar, report varchar, month varchar, dt varchar, place bigint, counts boolean, closed_at timestamp)`,
+  );
   for (const { month } of life.closes)
     for (const report of Object.values(REPORTS))
       for (const { dt, place, counts, closed_at: at } of closesRows(life.closes, report, month)) {
@@ -610,12 +620,6 @@ async function expectSinceClose(life: Life): Promise<void> {
           `INSERT INTO closes VALUES (${values.join(', ')}, ${place ?? 'NULL'}, ${counts}, ${literal(at instanceof Date ? at : null)})`,
         );
       }
-  for (const [id, { current, place }] of life.read) {
-    const [table, day] = idParts(id);
-    await connection.run(
-      `INSERT INTO coverage VALUES (${[BRAND, REPORTS[table].name, day.slice(0, 7), day].map(literal).join(', ')}, ${current.length}, 'complete', 'complete', NULL, ${place})`,
-    );
-  }
   const last = life.shown.at(-1);
   const month = last?.month ?? '';
   const { now, zero } = life.difference(month, life.settings, life.closes[0]?.month ?? '');

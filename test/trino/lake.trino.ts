@@ -13,6 +13,7 @@ import { allViews } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { hiveType, openDatabase } from '../aws/analyst.ts';
 import { STACK, deployTo } from '../aws/deploy.ts';
+import { startCli } from '../cli/run-cli.ts';
 import { pages, textOf } from '../docs/pages.ts';
 import { freePort, startLocalAws } from '../aws/local-aws.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -27,6 +28,9 @@ const VIEWS = [...allViews(reports).map(({ name }) => name), 'freshness'];
 const TODAY = dayOf(Date.now(), 'America/New_York');
 const RESTATED = addDays(TODAY, -4);
 const NOT_READ = addDays(TODAY, -6);
+/** The last day of the month before, which is closed before the day changes. */
+const CLOSED = addDays(`${monthOf(TODAY)}-01`, -1);
+const FIRST = addDays(TODAY, -10);
 const REPUBLISHED = addDays(TODAY, -3);
 /** From this day on a field is missing. */
 const VANISHED = addDays(TODAY, -2);
@@ -112,14 +116,20 @@ beforeAll(async () => {
   await aws.cdk('bootstrap', aws.account);
   deployed = await deployTo(aws, folder.path, settings());
   trino = await startTrino(aws.url, folder.path, deployed.database, await freePort());
-  for (const report of Object.keys(reports).filter((name) => name !== 'transaction_list')) await sync(report);
+  // After a deployment the watcher writes all views, also `freshness`, which no run writes.
+  await aws.invoke(`${STACK}-watch`, {});
+  for (const report of Object.keys(reports).filter((name) => name !== 'transaction_list'))
+    await sync(report, { from: FIRST, to: TODAY });
   // A gap, and a day that was closed with other records than it has now.
-  await sync('transaction_list', { brand: 'acme', from: addDays(TODAY, -10), to: addDays(NOT_READ, -1) });
+  await sync('transaction_list', { brand: 'acme', from: FIRST, to: addDays(NOT_READ, -1) });
   await sync('transaction_list', { brand: 'acme', from: addDays(NOT_READ, 1), to: TODAY });
-  await sync('transaction_list', { brand: 'globex' });
-  restateRecords();
-  for (const report of ['order_list', 'transaction_list'])
-    await sync(report, { from: RESTATED, to: RESTATED });
+  await sync('transaction_list', { brand: 'globex', from: FIRST, to: TODAY });
+  await syncMoney(CLOSED);
+  await closeMonth();
+  for (const day of [CLOSED, RESTATED]) {
+    restateRecords(day);
+    await syncMoney(day);
+  }
   duckdb = await openDatabase(await aws.held(deployed.database, deployed.bucket), deployed.database);
 });
 
@@ -182,15 +192,17 @@ describe('while days are published again', () => {
 const settings = (): JsonObject => {
   const { brands, ...others } = z.parse(settingsSchema, sampleSettings(sample));
   const { acme, globex } = brands;
+  const startDate = CLOSED < FIRST ? CLOSED : FIRST;
   return {
     ...others,
     brands: {
       acme: {
         ...acme,
+        startDate,
         lateMinutes: 0,
         reports: { clicks_detail: { enabled: true }, order_list: { columns: TYPES } },
       },
-      globex: { ...globex, lateMinutes: 0, reports: OWN_FIELDS },
+      globex: { ...globex, startDate, lateMinutes: 0, reports: OWN_FIELDS },
     },
   };
 };
@@ -221,12 +233,20 @@ function changeRecords(): void {
   }
 }
 
+async function closeMonth(): Promise<void> {
+  const lake = ['--lake', `s3://${deployed.bucket}`, '--database', deployed.database];
+  const credentials = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+  const env = { AWS_ENDPOINT_URL: aws.url, AWS_REGION: 'us-east-1', ...credentials };
+  const { code, stderr } = await startCli(['close', monthOf(CLOSED), '--anyway', ...lake], { env }).result;
+  if (code !== 0) throw new Error(stderr);
+}
+
 /** One record less, one more, one record with another amount, and a new field. */
-function restateRecords(): void {
+function restateRecords(day: string): void {
   for (const brand of Object.values(sample.brands))
     for (const report of ['order_list', 'transaction_list'] as const)
-      restate(brand, report, RESTATED, ([first, second, ...others]) => {
-        if (!first || !second) throw new Error(`${RESTATED} has no two records`);
+      restate(brand, report, day, ([first, second, ...others]) => {
+        if (!first || !second) throw new Error(`${day} has no two records`);
         const { at, record } = first;
         const changed = {
           ...record,
@@ -246,6 +266,10 @@ async function sync(report: string, event: JsonObject = {}): Promise<void> {
   expect(z.parse(outcomeSchema, await aws.invoke(`${STACK}-sync`, { reports: [report], ...event }))).toEqual({
     status: 'complete',
   });
+}
+
+async function syncMoney(day: string): Promise<void> {
+  for (const report of ['order_list', 'transaction_list']) await sync(report, { from: day, to: day });
 }
 
 /** The names, types and rows of a result, as texts that are equal for equal values, and sorted: rows may tie. */
