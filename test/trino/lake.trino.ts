@@ -313,9 +313,10 @@ const hourNow = () => new Date().toISOString().slice(0, 13);
 function comparable(value: unknown, type: string | undefined): string | null {
   if (value === null || value === undefined) return null;
   if (type === 'double') return String(Number(value));
-  return type === 'timestamp'
-    ? String(value)
-        .replace(/(\.\d*?)0+$/, '$1')
-        .replace(/\.$/, '')
-    : String(value);
+  if (type === 'timestamp')
+    return String(value)
+      .replace(/(\.\d*?)0+$/, '$1')
+      .replace(/\.$/, '');
+  // The JSON of `changes`: Trino escapes characters beyond U+FFFF.
+  return String(value).replace(/(?:\\u[Dd][89A-Fa-f][0-9A-Fa-f]{2})+/g, (pair) => JSON.parse(`"${pair}"`));
 }
