@@ -131,7 +131,7 @@ export function brandResultsPrefix(brand: string): string {
 }
 
 const PROGRESS_FILE = 'progress.json';
-const CHUNK = /^chunk-\d{6,}\.json-seq\.zst$/;
+const CHUNK = /^chunk-([^/]+)\.json-seq\.zst$/;
 
 export function progressKey(report: string, brand: string, day: string, attempt: string): string {
   return `${attemptPrefix(report, brand, day, attempt)}${PROGRESS_FILE}`;
@@ -143,7 +143,8 @@ export function parseDayKey(brandPrefix: string, key: string): { day: string; id
   const [, dayKey] = DAY_PARTITION_KEYS;
   const day = folder.slice(`${dayKey}=`.length);
   const isOurs = key.startsWith(brandPrefix) && folder === `${dayKey}=${day}` && isDay(day);
-  const isFile = [SNAPSHOT_FILE, PROGRESS_FILE].includes(name) || CHUNK.test(name);
+  const [, chunk = ''] = CHUNK.exec(name) ?? [];
+  const isFile = [SNAPSHOT_FILE, PROGRESS_FILE].includes(name) || OBJECT_ID.test(chunk);
   return isOurs && isFile && more.length === 0 && OBJECT_ID.test(id) ? { day, id } : undefined;
 }
 

@@ -167,7 +167,10 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   const { lake, report, reports, settings, day } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
   const listed = await listLedgers(lake.store, reports, { from: monthOf(day), to: monthOf(day) });
-  const brands = listed.flatMap((one) => (one.report === report && one.months.length > 0 ? one.brand : []));
+  const ofReport = listed.filter((one) => one.report === report);
+  const withMonth = ofReport.filter(({ months }) => months.length > 0);
+  // If the only ledger of the month was lost, opening the day names the loss.
+  const brands = (withMonth.length > 0 ? withMonth : ofReport).map(({ brand }) => brand);
   const { brand = brands[0] } = options;
   if (options.brand === undefined && brands.length > 1)
     throw configError(
