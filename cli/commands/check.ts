@@ -11,7 +11,7 @@ import { oneLine, styleText } from '../terminal-text.ts';
 export function addCheck(program: CliCommand): void {
   program
     .command('check')
-    .description('compare the settings with what the service shows; changes nothing')
+    .description('compare the settings with what the service shows; write nothing')
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .takes('brand', 'lake', 'settings', 'credentials', 'now')
     .option('--json', 'print the findings as one JSON document')

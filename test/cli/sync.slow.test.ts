@@ -139,7 +139,7 @@ describe('sync', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`acme +transaction_list +failed +${daysBefore} +0 +1 `));
     expect(stdout).toMatch(new RegExp(`acme transaction_list ${sample.firstDay}\ncontract \\(\\w+\\): .*`));
-    expect(stderr).toContain(`acme transaction_list ${sample.firstDay} failed`);
+    expect(stderr).toContain(`acme transaction_list ${sample.firstDay} day failed`);
     const { transaction_list } = await rowsInLake(['transaction_list']);
     expect(Object.keys(transaction_list ?? {}).sort()).toEqual(
       daysFrom(sample.firstDay, sample.today).slice(1),
