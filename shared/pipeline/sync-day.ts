@@ -45,6 +45,7 @@ export async function syncDay(
       continuation: continuation.id,
       isAccepted,
     });
+    if (kept !== undefined && snapshot.rows < kept) logKept(ctx, day, snapshot, kept);
     // `published` is also false for an unchanged day whose snapshot was committed but never published.
     if (!open.committed?.published) await publishDay(ctx, day);
     const read = snapshot.unchanged ? 'unchanged' : 'published';
@@ -63,6 +64,18 @@ export async function syncDay(
     await recordFailure(ctx, day, claimed, error, continuation.range !== undefined);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
   }
+}
+
+/** I11: records that the service has deleted stay in the lake. */
+function logKept(
+  { brand, report, log }: RunContext,
+  day: string,
+  { rows }: { rows: number },
+  keptRows: number,
+): void {
+  const command = `brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day} --accept-fewer`;
+  const message = `the service has ${rows} records of ${day}, and the lake has ${keptRows} rows; days this old no longer change, so the rows are kept. If the service is right: ${command}`;
+  log({ event: 'rows_kept', day, rows, keptRows, message });
 }
 
 function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {

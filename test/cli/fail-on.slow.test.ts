@@ -85,7 +85,7 @@ describe('status', () => {
     const { stdout } = await status();
     expect(stdout).toMatch(/^acme {2}days in America\/New_York, today is \d{4}-\d\d-\d\d$/m);
     expect(stdout.split('contract (')).toHaveLength(2);
-    expect(stdout).toContain(`\n3 days of transactions: ${failing[0]} to ${failing[2]}\ncontract (`);
+    expect(stdout).toContain(`\ntransactions: 3 days failed: ${failing[0]} to ${failing[2]}\ncontract (`);
     const wrong = await status('--fail-on', 'gaps');
     expect([wrong.code, wrong.stderr]).toEqual([
       2,

@@ -32,8 +32,8 @@ it('a restated day is queried as of an earlier time, rolled back, verified, and 
   expect(await words('--as-of', before)).toEqual({ orders, restated: 0 });
   const early = await runCli(['query', ...inLake, '--as-of', '2020-01-01T00:00:00Z', 'FROM orders']);
   expect([early.code, early.stderr]).toEqual([
-    2,
-    expect.stringMatching(/no version .*--as-of 20\d\d-.*Z\n$/),
+    0,
+    expect.stringContaining('3 days without rows, because they were first read later'),
   ]);
   const counted = await runCli([
     'query',

@@ -145,20 +145,6 @@ describe('sync', () => {
       daysFrom(sample.firstDay, sample.today).slice(1),
     );
   });
-
-  it('exits 4 when another run holds every day that is due', async () => {
-    sample = await serveSampleBrand({ daysBefore: 1 });
-    // The first request of each run is for the service's time, and is answered.
-    const on = { action: 'report/order_list', nth: 2, times: 2 };
-    sample.service.addFault({ on, fault: { kind: 'hang' } });
-    const holder = startCli(['sync', 'order_list', ...sample.flags]);
-    while (sample.service.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
-    const { code, stdout } = await runCli(['sync', 'order_list', ...sample.flags]);
-    holder.process.kill('SIGKILL');
-    await holder.result;
-    expect(code).toBe(4);
-    expect(stdout).toContain('Run again later.');
-  });
 });
 
 describe('a signal', () => {
