@@ -4,6 +4,7 @@ import { CreateDatabaseCommand } from '@aws-sdk/client-glue';
 import {
   CreateBucketCommand,
   PutBucketLifecycleConfigurationCommand,
+  DeleteBucketPolicyCommand,
   PutBucketPolicyCommand,
   PutBucketVersioningCommand,
   PutObjectCommand,
@@ -245,6 +246,8 @@ async function setUp(Bucket: string): Promise<void> {
   const LifecycleConfiguration = z.parse(lifecycleSchema, JSON.parse(rules));
   await aws.s3.send(new PutBucketLifecycleConfigurationCommand({ Bucket, LifecycleConfiguration }));
   await aws.s3.send(new PutBucketPolicyCommand({ Bucket, Policy: Policy.replaceAll('BUCKET', Bucket) }));
+  // The local AWS accepts the policy, but ignores its conditions, so that it would refuse every request.
+  await aws.s3.send(new DeleteBucketPolicyCommand({ Bucket }));
 }
 
 const cdkOut = () => join(folder.path, 'cdk.out');
