@@ -317,6 +317,8 @@ function comparable(value: unknown, type: string | undefined): string | null {
     return String(value)
       .replace(/(\.\d*?)0+$/, '$1')
       .replace(/\.$/, '');
-  // The JSON of `changes`: Trino escapes characters beyond U+FFFF.
-  return String(value).replace(/(?:\\u[Dd][89A-Fa-f][0-9A-Fa-f]{2})+/g, (pair) => JSON.parse(`"${pair}"`));
+  // The JSON of `changes`: Trino escapes characters beyond U+FFFF, and writes doubles with a fraction.
+  return String(value)
+    .replace(/(?:\\u[Dd][89A-Fa-f][0-9A-Fa-f]{2})+/g, (pair) => JSON.parse(`"${pair}"`))
+    .replace(/"(-?\d+)\.0E(-?\d+)"/g, '"$1e$2"');
 }
