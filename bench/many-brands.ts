@@ -211,13 +211,14 @@ async function all(): Promise<void> {
 async function documentsOfOne() {
   const store = memoryStore();
   const clock = { wallMs: () => Date.now(), sleep: async () => {} };
-  const documents = createLakeDocuments({ store, clock, newId: () => 'made', random: Math.random });
   const [at, later] = [new Date().toISOString(), new Date(Date.now() + DAY_MS).toISOString()];
   const own = settings.brands[BRAND];
   const values = {
     filled: Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`column_${index}`, 1000 + index])),
   };
   for (const report of Object.values(reports)) {
+    // Storing days changes the state of the brand, so an earlier reading of it is outdated.
+    const documents = createLakeDocuments({ store, clock, newId: () => 'made', random: Math.random });
     const looksUp = report.day.by === 'upstream';
     const readOn = (day: string) => {
       // Different days have different contents, so that Parquet cannot code them as one.
