@@ -1,16 +1,17 @@
 /** A lake in S3 may be private, so its copies are for this user alone. A later query removes copies unused for 30 days. */
 import { hash } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { statInLake } from '../shared/adapters/local/lake-folder.ts';
 import { newId } from '../shared/adapters/system-clock.ts';
-import { mayChange } from '../shared/adapters/others-may.ts';
+import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
 import { forEachConcurrent } from '../shared/concurrency.ts';
 import { DAY_MS } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { shellWord } from '../shared/shell-word.ts';
 import { note } from './output.ts';
 
 export interface SnapshotFiles {
@@ -58,14 +59,24 @@ function openCache(): string {
   } catch (error) {
     throw noCache(`The folder ${cache} for copies of the lake cannot be made (${textOf(error, 'code')})`);
   }
-  const intruders = mayChange(cache);
+  const found = statSync(cache);
+  const access = othersMay(found);
+  if (access === 'write')
+    throw configError(
+      'unsafe_cache',
+      `Other users may change the copies of the lake in ${cache}. Remove them: rm -r ${shellWord(cache)}. The next query downloads them again; XDG_CACHE_HOME names another folder.`,
+    );
+  if (access === 'read')
+    note(
+      `warning: other users may read the copies of the lake in ${cache}. Keep them out: chmod 700 ${shellWord(cache)}`,
+    );
+  const intruders = mayReplace(cache);
   if (intruders) {
-    const { who, why, nextStep } = intruders;
-    const message = `${who} may change the copies of the lake in ${cache}, because ${why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${nextStep}`;
-    if (who !== 'a group') throw configError('unsafe_cache', `Refused: ${message}`);
-    note(`warning: ${message}`);
+    const replaceable = `${intruders.who} may replace the copies of the lake in ${cache}, because ${intruders.why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${intruders.nextStep}`;
+    if (intruders.who !== 'a group') throw configError('unsafe_cache', `Refused: ${replaceable}`);
+    note(`warning: ${replaceable}`);
   }
-  removeUnused(cache);
+  removeUnused(cache, found.mtimeMs);
   return cache;
 }
 
@@ -82,19 +93,31 @@ function noCache(why: string) {
   return configError('no_cache', `${why}. ${nextStep}`);
 }
 
-/** A copy or its unfinished download. Other names in the cache belong to somebody else. */
-const COPY = /^[0-9a-f]{16}\/.*\/part-0000\.parquet(\.\d{8}t\d{6}-[0-9a-f]{12})?$/;
+/** The folder of a lake, and a copy or its unfinished download. Other names in the cache belong to somebody else. */
+const LAKE_NAME = /^[0-9a-f]{16}$/;
+const COPY_NAME = /^part-0000\.parquet(\.\d{8}t\d{6}-[0-9a-f]{12})?$/;
 
-/** Runs at most daily, by the time of the cache's own folder. Links are not followed. */
-function removeUnused(cache: string): void {
+/** Runs at most daily, by the time of the cache's own folder. A copy that cannot be removed now is tried again then. */
+function removeUnused(cache: string, lastMs: number): void {
   const now = Date.now();
-  if (Math.abs(now - statSync(cache).mtimeMs) < DAY_MS) return;
+  if (Math.abs(now - lastMs) < DAY_MS) return;
   utimesSync(cache, new Date(now), new Date(now));
-  for (const entry of readdirSync(cache, { withFileTypes: true, recursive: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (!entry.isFile() || !COPY.test(path.slice(cache.length + 1))) continue;
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found && found.mtimeMs < now - MAX_UNUSED_MS) rmSync(path, { force: true });
+  for (const entry of readdirSync(cache, { withFileTypes: true }))
+    if (entry.isDirectory() && LAKE_NAME.test(entry.name))
+      removeUnusedIn(join(cache, entry.name), now - MAX_UNUSED_MS);
+}
+
+function removeUnusedIn(folder: string, sinceMs: number): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    try {
+      if (entry.isDirectory()) removeUnusedIn(path, sinceMs);
+      if (lstatSync(path).mtimeMs >= sinceMs) continue;
+      if (entry.isDirectory()) rmdirSync(path);
+      else if (entry.isFile() && COPY_NAME.test(entry.name)) rmSync(path);
+    } catch {
+      // The folder is not empty, or another query was faster.
+    }
   }
 }
 

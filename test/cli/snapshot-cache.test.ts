@@ -65,15 +65,16 @@ describe('copies of a lake in S3', () => {
     expect(said).toBe('');
   });
 
-  it.each([0o702, 0o777])('are refused if others may write: mode %i', async (mode) => {
+  it.each([0o770, 0o702, 0o777])('are refused if others may write: mode %i', async (mode) => {
     await mkdir(cache, { recursive: true });
     await chmod(cache, mode);
     const store = await bucket(KEY);
+    const message = `Remove them: rm -r ${cache}.`;
     expect(() => snapshotFiles(store)).toThrow(
       expect.objectContaining({
         kind: 'config',
         code: 'unsafe_cache',
-        message: expect.stringContaining(`run: chmod o-w ${cache}`),
+        message: expect.stringContaining(message),
       }),
     );
   });
@@ -86,11 +87,11 @@ describe('copies of a lake in S3', () => {
       expect(() => snapshotFiles(store)).toThrow(
         expect.objectContaining({
           code: 'unsafe_cache',
-          message: expect.stringMatching(/others may change .* set XDG_CACHE_HOME .* chmod o-w \S+cache$/),
+          message: expect.stringMatching(/others may replace .* set XDG_CACHE_HOME .* chmod o-w \S+cache$/),
         }),
       );
     else await copied(snapshotFiles(store), KEY);
-    expect(said).toMatch(mode === 0o777 ? /^$/ : /^warning: a group may change .* chmod g-w \S+cache\n$/);
+    expect(said).toMatch(mode === 0o777 ? /^$/ : /^warning: a group may replace .* chmod g-w \S+cache\n$/);
   });
 
   it('are refused if the cache is a link to a folder that others may replace', async () => {
@@ -108,14 +109,14 @@ describe('copies of a lake in S3', () => {
     const { uid } = await stat(cache);
     const store = await bucket(KEY);
     jest.spyOn(process, 'getuid').mockReturnValue(uid + 1);
-    if (uid !== 0) expect(() => snapshotFiles(store)).toThrow('another user may change');
+    if (uid !== 0) expect(() => snapshotFiles(store)).toThrow('Other users may change');
   });
 
-  it('are used with a warning if a group may write', async () => {
+  it.each([0o750, 0o705, 0o711])('are used with a warning if others may read: mode %i', async (mode) => {
     await mkdir(cache, { recursive: true });
-    await chmod(cache, 0o770);
+    await chmod(cache, mode);
     await copied(snapshotFiles(await bucket(KEY)), KEY);
-    expect(said).toMatch(/^warning: a group may change the copies .* chmod g-w \S+brand-reports\n$/);
+    expect(said).toMatch(/^warning: other users may read the copies .* chmod 700 \S+brand-reports\n$/);
   });
 
   it.each(['cache', './cache', ''])(
@@ -144,13 +145,18 @@ describe('copies that no query has used for 30 days', () => {
       () => false,
     );
 
-  it('are removed, and the others stay', async () => {
+  it('are removed with their folders, and the others stay', async () => {
     await Promise.all(paths.map((path) => setAge(path, 31)));
     await copied(snapshotFiles(store), used ?? '');
     await setAge(paths[0] ?? '', 29);
     await setAge(cache, 2);
     snapshotFiles(store);
     expect(await Promise.all(paths.map(exists))).toEqual([true, true, false]);
+    const emptied = join(paths[2] ?? '', '..');
+    await setAge(emptied, 31);
+    await setAge(cache, 2);
+    snapshotFiles(store);
+    expect(await exists(emptied)).toBe(false);
     await copied(snapshotFiles(store), unused ?? '');
   });
 
