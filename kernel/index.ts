@@ -26,5 +26,4 @@ export { beginText, endOfRecords, foundAt } from './scan';
 export { appendRecords, beginRows, codesAt, rowBytes, rowCount } from './columns';
 export { addHashes, hashTexts, hashUnits, mixSums } from './row-sums';
 export { plainTexts, shortNumbers } from './literal-values';
-export { packNumbers } from './packed-numbers';
 export { encodeValues, extremesOf, presentValues, storeUnits } from './column-values';

@@ -91,7 +91,6 @@ export interface Kernel {
     lengthBytes: number,
     into: number,
   ): void;
-  packNumbers(numbers: number, count: number, width: number, into: number): number;
   extremesOf(
     bytes: number,
     starts: number,

@@ -107,8 +107,7 @@ function bitWidth(distinct: number): number {
 /** Runs and groups of bits, without the length prefix of older page formats. */
 function definitionLevels(rows: number, values: StoredValues | undefined): Uint8Array {
   const present = values?.present.filled ?? 0;
-  // A copy, because the values of the page are encoded after it.
-  if (values && present > 0 && present < rows) return values.packedLevels().slice();
+  if (values && present > 0 && present < rows) return values.packedLevels();
   // One run. Most columns have only this run, and in a wide table the rows would be read a thousand times otherwise.
   const bytes = new ByteWriter(16);
   bytes.appendVarInt(rows << 1);

@@ -3,6 +3,8 @@
  * value becomes bytes once, and pages copy these bytes. One piece of code serves all types, so it is compiled once and
  * creates no garbage. A value that its type cannot hold is a bug of the caller and fails here, so it is never cut unnoticed.
  */
+import { ByteWriter } from 'hyparquet-writer';
+import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import type { ParquetElement, PhysicalValue, TypeSpec, Value } from '../../column-types.ts';
 import {
   allocated,
@@ -70,9 +72,6 @@ const PLAIN_TYPES = {
 /** Before each text in a page stands how many bytes it has. */
 const LENGTH_BYTES = 4;
 const NUMBER_BYTES = 4;
-/** In packed numbers: how many numbers share a header, and its most bytes. */
-const GROUP = 8;
-const HEADER_BYTES = 5;
 
 export interface Present {
   filled: number;
@@ -85,7 +84,6 @@ export interface Present {
 /** Occupies an instance of the kernel until it is closed. Bytes that it returns are valid until its next call. */
 export class StoredValues {
   readonly present: Present;
-  readonly #rows: number;
   readonly #kernel: Kernel = takeKernel();
   readonly #parquet: TypeSpec['parquet'];
   readonly #cells: CodedColumn;
@@ -108,7 +106,6 @@ export class StoredValues {
   constructor(parquet: TypeSpec['parquet'], rows: number, cells: CodedColumn) {
     const kernel = this.#kernel;
     kernel.releaseAll();
-    this.#rows = rows;
     this.#parquet = parquet;
     this.#cells = cells;
     const { element } = parquet;
@@ -159,7 +156,10 @@ export class StoredValues {
 
   /** For each row that is not NULL, the place of its value in the dictionary. @param width bits of a place */
   packedPlaces(width: number): Uint8Array {
-    return this.#packed(this.#places.at, this.present.filled, width, 1);
+    const packed = new ByteWriter();
+    packed.appendUint8(width);
+    writeRleBitPackedHybrid(packed, this.#numbers(this.#places).subarray(0, this.present.filled), width);
+    return packed.getBytes();
   }
 
   values(): Uint8Array {
@@ -167,7 +167,9 @@ export class StoredValues {
   }
 
   packedLevels(): Uint8Array {
-    return this.#packed(this.#levels.at, this.#rows, 1);
+    const packed = new ByteWriter();
+    writeRleBitPackedHybrid(packed, this.#numbers(this.#levels), 1);
+    return packed.getBytes();
   }
 
   /** The smallest and the largest value, for a text its bytes; some row must have a value. */
@@ -217,27 +219,13 @@ export class StoredValues {
 
   #encoded(codes: number, count: number, bytes: number): Uint8Array {
     const kernel = this.#kernel;
-    const page = this.#newPage(bytes);
+    if (this.#page) release(kernel, this.#page);
+    const page = allocated(kernel, bytes);
+    this.#page = page;
     const [starts, ends] = [this.#starts.at, this.#ends.at];
     kernel.encodeValues(this.#bytes.at, starts, ends, codes, count, this.#lengthBytes, page.at);
     const encoded = new Uint8Array(kernel.memory.buffer, page.at, bytes);
     return this.#parquet.element.type === 'BOOLEAN' ? bitsOf(encoded) : encoded;
-  }
-
-  /** @param widthBytes 1 if the width comes first */
-  #packed(numbers: number, count: number, width: number, widthBytes = 0): Uint8Array {
-    const kernel = this.#kernel;
-    const page = this.#newPage(widthBytes + Math.ceil(count / GROUP) * (HEADER_BYTES + width));
-    const bytes = kernel.packNumbers(numbers, count, width, page.at + widthBytes);
-    const packed = new Uint8Array(kernel.memory.buffer, page.at, widthBytes + bytes);
-    if (widthBytes > 0) packed[0] = width;
-    return packed;
-  }
-
-  #newPage(bytes: number): Piece {
-    if (this.#page) release(this.#kernel, this.#page);
-    this.#page = allocated(this.#kernel, bytes);
-    return this.#page;
   }
 
   #numbers({ at, bytes }: Piece): Uint32Array {
