@@ -18,7 +18,7 @@ import {
 import { enabledPolicy, policyFingerprint } from '../../shared/planning/policy.ts';
 import { type WatchOptions, watch } from '../../shared/watcher/watch.ts';
 import type { LakeEvent, Message } from '../../shared/ports.ts';
-import { reports } from '../../shared/reports/index.ts';
+import { documented as reports } from '../fixtures/documented-reports.ts';
 import { changeState, storedState } from '../fakes/report-states.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { memoryCatalog } from '../fakes/memory-catalog.ts';
