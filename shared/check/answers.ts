@@ -3,7 +3,8 @@ import { asBrandReportsError, configError } from '../errors.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import { type Settings, parseSettings } from '../settings/settings.ts';
 import { type BrandSample, zoneEvidence } from './sample.ts';
-import { shownZones, usualName } from './zone.ts';
+import { usualName } from '../settings/time-zone.ts';
+import { shownZones } from './zone.ts';
 
 export interface BrandAnswers {
   brand: string;

@@ -15,9 +15,14 @@ export function object<Shape extends Record<string, z.ZodMiniType>>(shape: Shape
   });
 }
 
-/** @param allowed what is allowed, for the message @param words correct words, to suggest one for a misspelt word */
-export function text(allowed: string, test: (value: string) => boolean, words = (): readonly string[] => []) {
-  const error = ({ input }: { input?: unknown }) => allowed + didYouMean(input, words());
+/** @param allowed what is allowed, for the message @param meant what a wrong value probably means */
+export function text(
+  allowed: string,
+  test: (value: string) => boolean,
+  meant = (_wrong: string): readonly string[] => [],
+) {
+  const error = ({ input }: { input?: unknown }) =>
+    typeof input === 'string' ? allowed + didYouMean(meant(input)) : allowed;
   return z.string({ error }).check(z.refine(test, { error }));
 }
 
@@ -30,7 +35,7 @@ export function bool() {
 }
 
 export function oneOf<const Words extends readonly string[]>(...words: Words) {
-  return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
+  return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(closest(input, words)) });
 }
 
 export function number(min: number, max: number, allowed = `a number from ${min} to ${max}`) {
@@ -69,13 +74,17 @@ function unknownKey(path: PropertyKey[], allowed: string): string {
   const key = String(path.at(-1));
   const hint = /^(bid|token|secret|password|credentials?)$/i.test(key)
     ? '; credentials belong in the secret that secretName names, or in the file of --credentials'
-    : didYouMean(key, allowed.split(', '));
+    : didYouMean(closest(key, allowed.split(', ')));
   return `${pathText(path)} is unknown; allowed: ${allowed}${hint}`;
 }
 
-function didYouMean(input: unknown, words: readonly string[]): string {
+function closest(input: unknown, words: readonly string[]): string[] {
   const word = typeof input === 'string' ? closestMatch(input, words) : undefined;
-  return word === undefined ? '' : `; did you mean ${word}?`;
+  return word === undefined ? [] : [word];
+}
+
+function didYouMean(words: readonly string[]): string {
+  return words.length === 0 ? '' : `; did you mean ${words.join(' or ')}?`;
 }
 
 function pathText(path: readonly PropertyKey[]): string {
