@@ -53,12 +53,8 @@ export function loadSettings(text: string, origin: string, reports: ReportRegist
 
 /** @throws BrandReportsError `config` if the text has no settings */
 export function settingsInput(text: string, origin: string): unknown {
-  const parsed = parseJsonc(text);
-  if (!('value' in parsed))
-    throw configError(
-      'settings_json',
-      `${origin} is not JSON (line ${parsed.line} column ${parsed.column}); comments and trailing commas are allowed`,
-    );
+  const parsed = parseJsonc(text, (json): unknown => JSON.parse(json));
+  if ('problem' in parsed) throw configError('settings_json', `${origin} ${parsed.problem}`);
   const { value: file } = parsed;
   if (!isJsonObject(file) || !('context' in file || 'app' in file)) return file;
   const { context } = file;

@@ -91,13 +91,21 @@ function pathText(path: readonly PropertyKey[]): string {
   return path.map(String).join('.') || 'the top level';
 }
 
+/** I9: a key of credentials for a message, unless it may be a credential in the wrong place. */
+export function shownKey(key: string | number): string {
+  return isCredentialLike(String(key)) ? '…' : String(key);
+}
+
+function isCredentialLike(text: string): boolean {
+  return /(?=[\w+=-]*\d)[\w+=-]{20}/.test(text);
+}
+
 /** I9: the value for the message, unless it may be a credential in the wrong place. */
 function shownValue(input: unknown, path: readonly PropertyKey[]): string {
   if (input === undefined) return 'missing';
   if (Array.isArray(input)) return 'a list';
   if (typeof input !== 'string') return isJsonObject(input) ? 'an object' : JSON.stringify(input);
   const text = path.at(-1) === 'baseUrl' ? input.replace(/\/\/[^/]*@/, '//…@').replace(/\?.*/s, '?…') : input;
-  const credentialLike = path.at(-1) === 'secretName' || /(?=[\w+=-]*\d)[\w+=-]{20}/.test(text);
-  if (credentialLike) return `a text of ${text.length} characters`;
+  if (path.at(-1) === 'secretName' || isCredentialLike(text)) return `a text of ${text.length} characters`;
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

@@ -95,6 +95,11 @@ describe('settings', () => {
       '{"token": "s3cr3t" x}',
       /^cdk\.json is not JSON \(line 1 column 20\); [a-z ]+$/,
     ],
+    [
+      'a brand twice',
+      '{"context": {"brandReports": {"brands": {\n"acme": {},\n"globex": {},\n"acme": {}}}}}',
+      'cdk.json has context.brandReports.brands.acme twice (lines 2 and 4): remove one of them',
+    ],
   ])('name the file in an error about %s', (_name, text, message) => {
     expect(() => loadSettings(text, 'cdk.json', reports)).toThrow(message);
   });
