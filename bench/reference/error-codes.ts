@@ -132,7 +132,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Correct `startDate`, or read another brand with `--brand`.',
   ],
   time_zone: [
-    '`init` cannot determine the time zone, or `--time-zone` contradicts the records. Nothing was written.',
+    '`init` cannot determine the time zone, or `--time-zone` contradicts the records. No settings were written.',
     'Add `--time-zone` with the zone of the dashboard.',
   ],
   unknown_brand: ['The settings or the lake do not have this brand.', 'Use a name that the message lists.'],
