@@ -63,10 +63,15 @@ export class CliCommand extends Command {
     return this;
   }
 
-  /** Ends the help. @param examples what follows the name of the program */
+  /** Ends the help, and errors of the command line. @param examples what follows the name of the program */
   example(examples: string | readonly string[], notes = ''): this {
     const lines = [examples].flat().map((example) => `  $ brand-reports ${example}`);
-    return this.addHelpText('after', ['', ...(notes ? [notes, ''] : []), 'Example:', ...lines].join('\n'));
+    const [first = ''] = [examples].flat();
+    const next = `Example: npx brand-reports ${first}\nRun it with --help to see what is allowed.`;
+    return this.showHelpAfterError(next).addHelpText(
+      'after',
+      ['', ...(notes ? [notes, ''] : []), 'Example:', ...lines].join('\n'),
+    );
   }
 }
 

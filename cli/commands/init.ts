@@ -80,9 +80,10 @@ async function init(
   await refuseFullPlace(file);
   const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
   const own = flags.brand === undefined ? undefined : credentialsInVariables(process.env, [flags.brand]);
-  const isGiven =
-    flags.credentials !== undefined || Boolean(inline) || own !== undefined || existsSync(OWN_CREDENTIALS);
-  const newFile = isGiven ? undefined : join(dirname(file), OWN_CREDENTIALS);
+  const isInEnvironment = Boolean(inline) || own !== undefined;
+  const beside = join(dirname(file), OWN_CREDENTIALS);
+  const given = flags.credentials ?? (!isInEnvironment && existsSync(beside) ? beside : undefined);
+  const newFile = isInEnvironment || given !== undefined ? undefined : beside;
   if (newFile !== undefined) await refuseFullPlace(newFile);
   const answers = await askAnswers(asking);
   const { brand, baseUrl } = answers;
@@ -90,7 +91,7 @@ async function init(
   const settings = settingsOf(answers, reports, 'Your answers');
   const { credentials } =
     typed === undefined
-      ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings)
+      ? await credentialSource({ credentials: given, lake: DEFAULT_LAKE }, settings)
       : { credentials: fixedCredentials(typed, 'your answers') };
   const access = await lakeAccess({ lake: DEFAULT_LAKE }, undefined, openLake);
   const options: RunOptions = { ...access, settings, reports, credentials, send: sendRequest, scope: {} };
@@ -116,8 +117,8 @@ async function init(
   print(brandText(judged));
   print(`\nWritten: ${[file, newFile].filter((name) => name !== undefined).join(', ')}`);
   if (newFile !== undefined) print(`Keep ${newFile} out of git.`);
-  const isDefault = newFile === undefined || newFile === OWN_CREDENTIALS;
-  print(`Next: ${printedCommand('check', [], isDefault ? {} : { credentials: newFile })}`);
+  const named = newFile ?? given;
+  print(`Next: ${printedCommand('check', [], named === OWN_CREDENTIALS ? {} : { credentials: named })}`);
   process.exitCode = hasErrors(judged) ? EXIT.failed : EXIT.complete;
   return true;
 }
@@ -135,7 +136,7 @@ async function askCredentials(
 /** A visible answer of this length may be a credential that was pasted too early. */
 const LONG = 20;
 
-/** Keeps the visible answers as a command for the next try. I9: without those that may be a credential. */
+/** Keeps the visible answers as a command for the next try. I9: without answers that may be a credential. */
 async function keepAnswers(
   flags: InitFlags,
   given: Partial<BrandAnswers>,

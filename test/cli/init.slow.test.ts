@@ -208,7 +208,9 @@ describe('init with flags', () => {
     writeFileSync(join(cwd, 'credentials.json'), readFileSync(file ?? ''));
     expect(await runCli(['init', ...own], { cwd })).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/Written: settings\.jsonc\nNext: npx brand-reports check --brand acme\n$/),
+      stdout: expect.stringMatching(
+        /Written: settings\.jsonc\nNext: npx brand-reports check --brand acme\n$/,
+      ),
     });
   });
 });
