@@ -188,10 +188,11 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
   throw configError('days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
 }
 
-/** The run that reads days of the brand, for messages of commands that it keeps waiting. */
-export async function runningNow(access: LakeAccess, brand: string): Promise<string> {
-  const documents = createLakeDocuments({ store: access.lake.store, ...access });
-  return `a run is reading days of ${brand} (${holderText(await documents.lease(brand).refresh())})`;
+/** The runs that read days of the brands, for messages of commands that they keep waiting. */
+export async function runningNow(access: LakeAccess, brands: readonly string[]): Promise<string> {
+  const { lease } = createLakeDocuments({ store: access.lake.store, ...access });
+  const leases = brands.map(async (brand) => `${brand} (${holderText(await lease(brand).refresh())})`);
+  return `another run is reading days of ${(await Promise.all(leases)).join(', ')}`;
 }
 
 /** @returns the credentials. If they are local, reading them sends no request, so errors are found before the run */

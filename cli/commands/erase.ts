@@ -45,7 +45,7 @@ export function addErase(program: CliCommand): void {
       if (flags.json) printJson({ ...outcome, status });
       else if (status === 'busy')
         print(
-          `busy: ${await runningNow(options, flags.brand)}. Nothing more was erased. Run the same command again after that run.`,
+          `busy: ${await runningNow(options, [flags.brand])}. Nothing more was erased. Run the same command again after that run.`,
         );
       else print(outcomeText({ ...outcome, status }));
       process.exitCode = status === 'busy' || status === 'incomplete' ? EXIT[status] : EXIT.complete;

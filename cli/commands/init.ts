@@ -52,9 +52,8 @@ export function addInit(program: CliCommand): void {
         ask: questions && ((question) => questions.ask(question, 'visible')),
       };
       const hidden: string[] = [];
-      let isWritten = false;
       try {
-        isWritten = await init(flags, asking, async (question) => {
+        await init(flags, asking, async (question) => {
           if (!questions)
             throw configError(
               'no_terminal',
@@ -65,17 +64,16 @@ export function addInit(program: CliCommand): void {
         });
       } finally {
         questions?.close();
-        if (!isWritten && questions) await keepAnswers(flags, asking.given, hidden);
+        if (questions && !existsSync(flags.settings)) await keepAnswers(flags, asking.given, hidden);
       }
     });
 }
 
-/** @returns whether it has written settings */
 async function init(
   flags: InitFlags,
   asking: Asking,
   askHidden: (question: string) => Promise<string>,
-): Promise<boolean> {
+): Promise<void> {
   const { settings: file } = flags;
   await refuseFullPlace(file);
   const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
@@ -107,7 +105,7 @@ async function init(
         : "the service's address";
     print(`${brandText(judgedWith(settings))}\n\nNo settings were written. Perhaps mistyped: ${suspects}.`);
     process.exitCode = EXIT.failed;
-    return false;
+    return;
   }
   const inZone = { ...answers, timeZone: await chooseZone(asking, sample) };
   const text = settingsText(inZone, judgedWith(settingsOf(inZone, reports)), Date.now());
@@ -120,7 +118,6 @@ async function init(
   const named = newFile ?? given;
   print(`Next: ${printedCommand('check', [], named === OWN_CREDENTIALS ? {} : { credentials: named })}`);
   process.exitCode = hasErrors(judged) ? EXIT.failed : EXIT.complete;
-  return true;
 }
 
 async function askCredentials(
@@ -133,28 +130,18 @@ async function askCredentials(
   return `${JSON.stringify({ [brand]: { bid, token, secret, baseUrl } }, null, 2)}\n`;
 }
 
-/** A visible answer of this length may be a credential that was pasted too early. */
-const LONG = 20;
-
-/** Keeps the visible answers as a command for the next try. I9: without answers that may be a credential. */
-async function keepAnswers(
-  flags: InitFlags,
-  given: Partial<BrandAnswers>,
-  hidden: readonly string[],
-): Promise<void> {
-  const isSafe = (name: string, answer: string) =>
-    !hidden.includes(answer) && (name === 'baseUrl' ? !answer.includes('?') : answer.length < LONG);
+/** Keeps the visible answers as a command for the next try. I9: an answer may be a credential that was pasted too early. */
+async function keepAnswers(flags: InitFlags, given: Partial<BrandAnswers>, hidden: readonly string[]) {
+  if (QUESTIONS.every(([name]) => given[name] === flags[name])) return;
   const words = [...QUESTIONS, ['timeZone', ZONE_FLAG] as const].flatMap(([name, flag]) => {
     const { [name]: answer = '' } = given;
-    return answer !== '' && (flags[name] === answer || isSafe(name, answer))
-      ? [flag.split(' ')[0] ?? '', answer]
-      : [];
+    const isLong = name === 'baseUrl' ? answer.includes('?') : answer.length >= 20;
+    const isLeftOut = flags[name] === undefined && (isLong || hidden.includes(answer));
+    return answer === '' || isLeftOut ? [] : [flag.replace(/ .*/, ''), answer];
   });
-  if (QUESTIONS.every(([name]) => given[name] === flags[name])) return;
   const file = join(dirname(flags.settings), 'init-answers.sh');
   await rm(file, { force: true });
   await writeNew(file, `${printedCommand('init', words)}\n`);
-  note(
-    `Your answers are in ${file}, without credentials. Correct what was mistyped, then run: sh ${shellWord(file)}`,
-  );
+  const again = `sh ${shellWord(file)}`;
+  note(`Your answers are in ${file}, without credentials. Correct what was mistyped, then run: ${again}`);
 }

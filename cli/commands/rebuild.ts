@@ -44,24 +44,17 @@ export function addRebuild(program: CliCommand): void {
       const outcome = await run.finally(progress.end);
       await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
-      else
-        print(
-          rebuildText(
-            outcome,
-            await Promise.all(busyBrands(outcome).map((brand) => runningNow(options, brand))),
-          ),
-        );
+      else print(rebuildText(outcome, await runningNow(options, brandsWith('busy', outcome))));
       process.exitCode = EXIT[outcome.status];
     });
 }
 
-function busyBrands({ reports }: RebuildOutcome): string[] {
-  const busy = reports.filter(({ days }) => days.some(({ outcome }) => outcome === 'busy'));
-  return [...new Set(busy.map(({ brand }) => brand))];
+function brandsWith(wanted: string, { reports }: RebuildOutcome): string[] {
+  const found = reports.filter(({ days }) => days.some(({ outcome }) => outcome === wanted));
+  return [...new Set(found.map(({ brand }) => brand))];
 }
 
-/** @param running who reads the busy days */
-function rebuildText({ status, reports }: RebuildOutcome, running: readonly string[]): string {
+function rebuildText({ status, reports }: RebuildOutcome, running: string): string {
   const rows = reports.map(({ brand, report, status: ended, days }) => ({
     ...{ brand, report, status: ended },
     ...{ new: countOf(days, 'published'), same: countOf(days, 'unchanged'), kept: countOf(days, 'kept') },
@@ -80,10 +73,10 @@ function refusals({ brand, report, days }: RebuiltReport): string[] {
   ]);
 }
 
-function nextStep(reports: readonly RebuiltReport[], running: readonly string[]): string | undefined {
+function nextStep(reports: readonly RebuiltReport[], running: string): string | undefined {
   const days = reports.flatMap((report) => report.days);
   const left = days.filter(({ outcome }) => outcome === 'pending').map(({ dt }) => dt);
   if (left.length > 0) return `Time was up. To continue, run it again with --from ${left.sort()[0]}.`;
-  if (running.length > 0) return `busy: ${running.join('; ')}. Run it again after that.`;
+  if (days.some(({ outcome }) => outcome === 'busy')) return `busy: ${running}. Run it again after that.`;
   return days.length === 0 ? 'No day of this range has been read yet.' : undefined;
 }

@@ -45,7 +45,7 @@ How long versions are kept: the setting snapshotRetentionDays.`,
       if (flags.json) printJson(outcome);
       else if (outcome.status === 'busy')
         note(
-          `busy: ${await runningNow(options, outcome.brand)} and would replace the published version. Nothing was changed. Try again after that run.`,
+          `busy: ${await runningNow(options, [outcome.brand])} and would replace the published version. Nothing was changed. Try again after that run.`,
         );
       else print(doneText(outcome));
       if (options.settings === undefined && outcome.status === 'complete')

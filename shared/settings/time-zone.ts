@@ -9,42 +9,27 @@ import { closestMatch } from '../validation/closest-match.ts';
 const USUAL: Readonly<Record<string, string>> = {
   UTC: 'GMT UCT Z ZULU',
   'Europe/London': 'GMT BST',
-  'Europe/Lisbon': 'WET WEST',
-  'Europe/Berlin': 'CET CEST MET MEST MEZ MESZ ECT',
+  'Europe/Berlin': 'CET CEST MET MEZ',
   'Europe/Athens': 'EET EEST',
   'Europe/Moscow': 'MSK',
-  'America/New_York': 'EST EDT ET EASTERN',
-  'America/Chicago': 'CST CDT CT CENTRAL',
-  'America/Denver': 'MST MDT MT MOUNTAIN',
+  'America/New_York': 'EST EDT ET',
+  'America/Chicago': 'CST CDT CT',
+  'America/Denver': 'MST MDT MT',
   'America/Phoenix': 'MST',
-  'America/Los_Angeles': 'PST PDT PT PACIFIC',
-  'America/Anchorage': 'AKST AKDT',
+  'America/Los_Angeles': 'PST PDT PT',
   'America/Halifax': 'AST ADT',
-  'America/St_Johns': 'NST NDT',
-  'America/Sao_Paulo': 'BRT BRST',
-  'Pacific/Honolulu': 'HST',
+  'America/Sao_Paulo': 'BRT',
   'Asia/Kolkata': 'IST',
-  'Europe/Dublin': 'IST',
-  'Asia/Jerusalem': 'IST IDT',
+  'Asia/Jerusalem': 'IST',
   'Asia/Dubai': 'GST',
-  'Asia/Karachi': 'PKT',
   'Asia/Dhaka': 'BDT',
-  'Asia/Jakarta': 'WIB',
-  'Asia/Bangkok': 'ICT',
-  'Asia/Shanghai': 'CST CTT',
-  'Asia/Singapore': 'SGT SST',
-  'Asia/Hong_Kong': 'HKT',
-  'Asia/Manila': 'PHT',
+  'Asia/Shanghai': 'CST',
+  'Asia/Singapore': 'SGT',
   'Asia/Tokyo': 'JST',
   'Asia/Seoul': 'KST',
-  'Australia/Sydney': 'AEST AEDT AET',
+  'Australia/Sydney': 'AEST AEDT',
   'Australia/Brisbane': 'AEST',
-  'Australia/Adelaide': 'ACST ACDT',
-  'Australia/Perth': 'AWST',
   'Pacific/Auckland': 'NZST NZDT NST',
-  'Africa/Johannesburg': 'SAST CAT',
-  'Africa/Lagos': 'WAT',
-  'Africa/Nairobi': 'EAT',
 };
 
 export const TIME_ZONE = 'UTC, or an IANA time zone with area and city, e.g. Europe/Berlin, America/New_York';
@@ -80,20 +65,20 @@ export function usualName(zones: readonly string[]): string | undefined {
 export function likelyZones(text: string): string[] {
   const written = text.trim();
   const zones = allTimeZones();
-  const byCity = Map.groupBy(zones, (zone) => plain(cityOf(zone)));
-  const known = intlName(written);
-  const intl = known !== undefined && isTimeZone(known) ? [known] : [];
-  const city = closestMatch(plain(cityOf(written)), [...byCity.keys()]);
+  const named = (name: string) =>
+    zones.filter((zone) => plain(zone) === plain(written) || plain(cityOf(zone)) === name);
+  const city = plain(cityOf(written));
+  const known = intlName(written) ?? '';
+  const byIntl = isTimeZone(known) ? [known] : [];
   const found = [
     atOffset(written, zones),
-    zones.filter((zone) => plain(zone) === plain(written)),
-    byCity.get(plain(cityOf(written))),
-    ...(written.includes('/') ? [intl] : []),
+    named(city),
+    ...(written.includes('/') ? [byIntl] : []),
     abbreviated(written),
-    intl,
-    byCity.get(city ?? ''),
+    byIntl,
+    named(closestMatch(city, zones.map(cityOf).map(plain)) ?? ''),
   ];
-  return [...new Set(found.find((each) => each && each.length > 0))].slice(0, 3);
+  return [...new Set(found.find((each) => each.length > 0))].slice(0, 3);
 }
 
 function plain(name: string): string {
@@ -104,20 +89,19 @@ function cityOf(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1);
 }
 
-/** `est`, `EST5EDT`, `US/Eastern` and `Eastern Standard Time` are America/New_York. */
+/** `est`, `EST5EDT` and `Eastern Standard Time` are America/New_York. */
 function abbreviated(text: string): string[] {
-  const [, name = ''] = /^([a-z]+)\d*[a-z]*$/i.exec(cityOf(text)) ?? [];
-  const initials = text.includes(' ') ? text.split(/\s+/).map((word) => word.charAt(0)) : [];
-  return Object.entries(USUAL).flatMap(([zone, names]) =>
-    names.split(' ').some((each) => each === name.toUpperCase() || each === initials.join('').toUpperCase())
-      ? [zone]
-      : [],
+  const initials = text.split(' ').map((word) => word.charAt(0));
+  const name = initials.length > 1 ? initials.join('') : /^[a-z]*/i.exec(cityOf(text))?.[0];
+  const usual = Object.entries(USUAL).filter(([, names]) =>
+    names.split(' ').includes(`${name?.toUpperCase()}`),
   );
+  return usual.map(([zone]) => zone);
 }
 
 const OFFSET = /^(?:Etc\/)?(?:UTC|GMT)? ?([+-]) ?(\d\d?)(?::?(\d\d))?$/i;
 
-/** The zones at this distance from Greenwich in winter, then those in summer. The sign of `Etc/GMT-6` means the opposite. */
+/** The zones at this distance from Greenwich in winter or in summer. The sign of `Etc/GMT-6` means the opposite. */
 function atOffset(text: string, zones: readonly string[]): string[] {
   const [, sign = '', hours, minutes = '00'] = OFFSET.exec(text) ?? [];
   if (hours === undefined) return [];
@@ -128,7 +112,8 @@ function atOffset(text: string, zones: readonly string[]): string[] {
     wanted.flatMap((offset) =>
       [0, 6].flatMap((month) => among.filter((zone) => offsetOf(zone, month) === offset).slice(0, 2)),
     );
-  return [Object.keys(USUAL), zones].map(at).find((found) => found.length > 0) ?? [];
+  const usual = at(Object.keys(USUAL));
+  return usual.length > 0 ? usual : at(zones);
 }
 
 function offsetOf(timeZone: string, month: number): string | undefined {

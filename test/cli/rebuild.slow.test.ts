@@ -125,7 +125,7 @@ it('rebuild and erase name the run that reads the day, and since when', async ()
     ['erase', 'transactions', '--brand', 'acme', '--from', day, '--to', day, '--yes'],
   ]) {
     const { code, stdout, stderr } = await runCli([...args, ...inLake]);
-    const text = expect.stringContaining(`a run is reading days of acme (laptop/7, since ${since})`);
+    const text = expect.stringContaining(`another run is reading days of acme (laptop/7, since ${since})`);
     expect({ args, code, text: stdout + stderr }).toEqual({ args, code: 4, text });
   }
   await unregister();
