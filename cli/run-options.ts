@@ -190,8 +190,10 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
 
 /** The runs that read days of the brands, for messages of commands that they keep waiting. */
 export async function runningNow(access: LakeAccess, brands: readonly string[]): Promise<string> {
-  const { lease } = createLakeDocuments({ store: access.lake.store, ...access });
-  const leases = brands.map(async (brand) => `${brand} (${holderText(await lease(brand).refresh())})`);
+  const documents = createLakeDocuments({ store: access.lake.store, ...access });
+  const leases = brands.map(
+    async (brand) => `${brand} (${holderText(await documents.lease(brand).refresh())})`,
+  );
   return `another run is reading days of ${(await Promise.all(leases)).join(', ')}`;
 }
 

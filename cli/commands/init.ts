@@ -82,7 +82,6 @@ async function init(
   const beside = join(dirname(file), OWN_CREDENTIALS);
   const given = flags.credentials ?? (!isInEnvironment && existsSync(beside) ? beside : undefined);
   const newFile = isInEnvironment || given !== undefined ? undefined : beside;
-  if (newFile !== undefined) await refuseFullPlace(newFile);
   const answers = await askAnswers(asking);
   const { brand, baseUrl } = answers;
   const typed = newFile === undefined ? undefined : await askCredentials(answers, askHidden);
