@@ -45,13 +45,11 @@ describe('settings with comments', () => {
     expect(parseJsonc(text, JSON.parse)).toEqual({ problem });
   });
 
-  it.each<[string, string]>([
-    ['in two objects', '{"a": {"b": 1}, "c": {"b": 1}, "d": [{"b": 1}, {"b": 1}]}'],
-    ['that differ by case', '{"a": 1, "A": 2}'],
-    ['of which one is a value', '{"a": "b", "b": "a", "c": ["a", "a"]}'],
-    ['after an inner object with the same key', '{"a": {"a": {"a": 1}}, "b": 2}'],
-    ['that a text contains', String.raw`{"a": "\"a\": 1, \"a\": 2"}`],
-  ])('accepts keys %s', (_name, text) => {
+  it.each([
+    '{"a": {"b": 1}, "c": {"b": 1}, "d": [{"b": 1}, {"b": 1}]}',
+    '{"a": {"a": {"a": 1}}, "A": "b", "b": "a", "c": ["a", "a"]}',
+    String.raw`{"a": "\"a\": 1, \"a\": 2"}`,
+  ])('accepts keys that no object has twice: %s', (text) => {
     expect(parseJsonc(text, JSON.parse)).toEqual({ value: JSON.parse(text) });
   });
 
