@@ -95,7 +95,10 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'A setting is missing, unknown or has a value that is not allowed.',
     'Correct each line of the message: it names the path, the value and what is allowed. See [Settings](settings.md).',
   ],
-  settings_json: ['The settings file is not JSON.', 'Correct the line and column that the message names.'],
+  settings_json: [
+    'The settings file is not JSON in UTF-8, or an object has the same key twice.',
+    'Correct the place that the message names.',
+  ],
   settings_maintained: [
     'Deployed functions maintain the settings of the lake, and the settings of the command give its records another meaning',
     'Use the deployed settings, or deploy yours. `--adopt-settings` replaces them until a function runs',
@@ -129,7 +132,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Correct `startDate`, or read another brand with `--brand`.',
   ],
   time_zone: [
-    '`init` cannot determine the time zone, or `--time-zone` contradicts the records. Nothing was written.',
+    '`init` cannot determine the time zone, or `--time-zone` contradicts the records. No settings were written.',
     'Add `--time-zone` with the zone of the dashboard.',
   ],
   unknown_brand: ['The settings or the lake do not have this brand.', 'Use a name that the message lists.'],

@@ -20,6 +20,7 @@ import {
 import type { Lease } from '../run/lease.ts';
 import type { Page } from '../service/paging/page.ts';
 import { pages } from '../service/paging/pages.ts';
+import { allTimeZones } from '../settings/time-zone.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
 export interface BrandSample {
@@ -224,7 +225,7 @@ async function measureZone(read: readonly ReadReport[]): Promise<ZoneInSample | 
 async function zoneOf(ctx: FetchContext, found: ReportSample, field: string): Promise<ZoneInSample> {
   const nowMs = ctx.clock.now().getTime();
   const limit = found.oldest?.isFirst === false ? found.oldest.day : BEFORE_ALL;
-  const named = [ctx.brandSettings.timeZone, 'UTC', ...Intl.supportedValuesOf('timeZone')];
+  const named = [ctx.brandSettings.timeZone, ...allTimeZones()];
   const evidence = { report: ctx.report.name, field, seen: [], records: 0 };
   const zone: ZoneInSample = { ...evidence, fits: [...new Set(named)], isProven: false };
   let days = daysToMeasure(addDays(todayIn(ctx), -1), limit);
