@@ -9,8 +9,7 @@ import type { FetchContext, RunContext } from '../context/context.ts';
 export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
   const { report, service, settings, brandSettings } = ctx;
   if (report.paging.style === 'lookup') throw new Error(`${report.action} has no pages`);
-  const keyHint = primaryKeyField(ctx);
-  const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
+  const key = primaryKeyField(ctx);
   return {
     service,
     action: report.action,
@@ -18,8 +17,7 @@ export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest 
     pageSize: settings.pageSize,
     firstPage: brandSettings.firstPage,
     fields,
-    ...(primaryKey !== undefined && { primaryKey }),
-    ...(keyHint !== undefined && { keyHint }),
+    ...(key !== undefined && { key }),
   };
 }
 

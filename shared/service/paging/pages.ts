@@ -4,6 +4,7 @@
 
 import type { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
+import { keysOf } from '../../records/record-list.ts';
 import { contractError, recordsOf } from '../envelope.ts';
 import { acceptPages } from './end-of-pass.ts';
 import { ShownHabits } from './habits.ts';
@@ -13,6 +14,7 @@ import {
   type PageRequest,
   type Resume,
   hashOf,
+  hashOfCursor,
   hashOfRecord,
   storedCursor,
   styleOf,
@@ -77,12 +79,14 @@ export async function fetchPage(
   cursor: Cursor | null,
   signal?: AbortSignal,
 ): Promise<Page> {
-  const { service, action } = request;
+  const { service, action, paging, key } = request;
   const style = styleOf(request);
   const response = await service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
   const records = recordsOf(service, action, response);
   const hash = hashOf(records);
-  const received = { ...response, count: records.count, cursor };
+  const keyOfLast = paging.style === 'position' ? keysOf(records, key).at(-1) : undefined;
+  const lastKey = keyOfLast === undefined ? undefined : hashOfCursor(keyOfLast);
+  const received = { ...response, count: records.count, cursor, lastKey };
   const next = style.next(received);
   return {
     cursor,
@@ -91,6 +95,7 @@ export async function fetchPage(
     hash,
     lacksCursor: style.lacksCursor?.(received) ?? false,
     seen: style.seen(cursor, hash),
+    ...(lastKey !== undefined && { lastKey }),
   };
 }
 
@@ -126,9 +131,11 @@ const confirmNumbered: Confirm = ({ pageSize, paging }, resume, requestPage, sho
     const mayBeCapped = count > (before >= leastSize ? 0 : 1) && !shown.isShort(before);
     const followsFullPage = before >= pageSize || mayBeCapped;
     const page = fetched.records.count === 0 && followsFullPage ? await requestPage(fetched.cursor) : fetched;
+    // I11: between the two requests, the first record of this page may have moved to the page before.
+    const mayHaveGap = page.records.count > 0 ? before > 0 : shown.isFull(before, pageSize);
     before = page.records.count;
     count += 1;
-    return page;
+    return { ...page, mayHaveGap };
   };
 };
 

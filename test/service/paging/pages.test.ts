@@ -32,7 +32,7 @@ function requestOf(service: ReportService, paging: PagedStyle, more: Partial<Pag
     pageSize: 20,
     firstPage: 1,
     fields: {},
-    primaryKey: 'id',
+    key: 'id',
     ...more,
   };
 }
