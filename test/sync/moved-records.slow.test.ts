@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Held, restate } from '../../sample/brand.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { numberText } from '../../shared/json.ts';
+import { type JsonObject, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
@@ -63,6 +64,90 @@ describe('an order that is removed while pages are read', () => {
     lake.nowMs += HOUR_MS;
     expect((await lake.sync({ scope })).status).toBe('complete');
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
+  });
+});
+
+describe('clicks that shift while their pages are read', () => {
+  type Change = (held: Held[]) => Held[];
+  const removed =
+    (count: number): Change =>
+    (held) =>
+      held.slice(count);
+  const added: Change = (held) => [
+    ...held.slice(0, 1).map(({ at, record }) => ({ at, record: { ...record, id: '9999' } })),
+    ...held,
+  ];
+
+  /** A lake of one day of 55 clicks, which change when a page is requested. */
+  async function clicksLake(
+    interpretations: Partial<Interpretations>,
+    changeAt: (page: number) => Change | undefined,
+  ) {
+    const lake = await sampleLake({
+      ...{ now: '2026-03-10T15:00:00Z', recordsTo: '2026-02-21T04:00:00Z', startDate: DAY },
+      interpretations: { pageCap: 20, ...interpretations },
+    });
+    restate(lake.brand, 'clicks_list', DAY, ([first]) =>
+      Array.from({ length: 55 }, (_, place) => ({
+        at: (first?.at ?? 0) + place * 1000,
+        record: { ...first?.record, id: String(1000 + place) },
+      })),
+    );
+    let page = 0;
+    const when = ({ fields: { start_time } }: { fields: JsonObject }) => {
+      const change = numberText(start_time) === DAY_START ? changeAt((page += 1)) : undefined;
+      if (change) restate(lake.brand, 'clicks_list', DAY, change);
+      return false;
+    };
+    lake.service.addFault({ on: { action: 'report/clicks_list', when }, fault: { kind: 'html' } });
+    return lake;
+  }
+
+  const next = { endCursor: 'next' } as const;
+  const exclusive = { first: 'exclusive' } as const;
+  it.each<[string, Partial<Interpretations>, number, Change, readings: number]>([
+    ['none is', next, 2, removed(0), 1],
+    ['one is added', next, 2, added, 2],
+    ['one is removed', next, 2, removed(1), 3],
+    ['two are removed', next, 2, removed(2), 3],
+    ['two are removed, although pages overlap', {}, 2, removed(2), 3],
+    ['two are removed at a later border', next, 3, removed(2), 3],
+    ['the last page shifts away', { ...next, pageCap: 50 }, 2, removed(7), 3],
+    ['pages have one click', { ...next, pageCap: 1 }, 2, removed(1), 3],
+    ['cursors are opaque', { ...exclusive, endCursor: 'opaque' }, 2, removed(1), 3],
+    ['cursors are padded', { ...exclusive, endCursor: 'padded' }, 2, removed(1), 3],
+    ['cursors are opaque, and no click is', { ...exclusive, endCursor: 'opaque' }, 2, removed(0), 2],
+  ])(
+    'I11: settle an old day only with every click: %s',
+    async (_name, interpretations, page, change, readings) => {
+      const lake = await clicksLake(interpretations, (at) => (at === page ? change : undefined));
+      const states: (string | undefined)[] = [];
+      for (; states.at(-1) !== 'settled' && states.length < 5; lake.nowMs += HOUR_MS) {
+        await lake.sync({ scope: { reports: ['clicks_list'] } });
+        states.push((await ledgerEntry(lake, 'clicks_list', DAY)).committed?.state);
+      }
+      expect(states).toEqual([...Array(readings - 1).fill('unconfirmed'), 'settled']);
+      expect(await wrongReports(lake, '2026-03-10', ['clicks_list'])).toEqual({});
+      await lake.close();
+    },
+  );
+
+  it('I11: settle an old day after twelve readings that shifted, with a finding', async () => {
+    let id = 2000;
+    const exchanged: Change = (held) => [
+      ...held.slice(2),
+      ...held.slice(-2).map(({ at, record }) => ({ at, record: { ...record, id: String((id += 1)) } })),
+    ];
+    const lake = await clicksLake(next, () => exchanged);
+    let runs = 0;
+    for (let state: string | undefined; state !== 'settled' && runs < 40; lake.nowMs += HOUR_MS) {
+      runs += 1;
+      await lake.sync({ scope: { reports: ['clicks_list'] } });
+      state = (await ledgerEntry(lake, 'clicks_list', DAY)).committed?.state;
+    }
+    expect(runs).toBe(12);
+    expect((await coverageOf(lake, 'clicks_list'))[DAY]?.findings).toMatch(/^given_up/);
+    await lake.close();
   });
 });
 
