@@ -18,6 +18,7 @@ import {
 } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
 import { countWithoutKey, type RecordKey, type RecordList, bytesOfList } from '../records/record-list.ts';
+import type { Page } from '../service/paging/page.ts';
 import { readRecords } from '../records/read-records.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
@@ -42,16 +43,9 @@ const MAX_GROUP_MS = 10_000;
 /** I12: limit for a page. A row group takes 2 kB of memory for each field, and a table has at most 1,000 columns. */
 const MAX_FIELDS = 50_000;
 
-export interface StagedPage {
-  records: RecordList;
-  /** The cursor that the page was fetched with, and the hash of its records. */
+export interface StagedPage extends Pick<Page, 'records' | 'hash' | 'seen' | 'lastKey' | 'mayHaveGap'> {
   cursor: Json;
-  hash: string;
-  /** The cursor of the next page; `null` if this page is the last. */
   next: Json;
-  seen: string;
-  lastKey?: string;
-  mayHaveGap?: boolean;
   /** Only on the last page: the digests of all records of the query. */
   answer?: SlicePart['answer'];
   /** For lookups that the service refused, and for keys for which it responded without a record. */

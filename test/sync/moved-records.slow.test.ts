@@ -109,13 +109,9 @@ describe('clicks that shift while their pages are read', () => {
     ['none is', next, 2, removed(0), 1],
     ['one is added', next, 2, added, 2],
     ['one is removed', next, 2, removed(1), 3],
-    ['two are removed', next, 2, removed(2), 3],
     ['two are removed, although pages overlap', {}, 2, removed(2), 3],
     ['two are removed at a later border', next, 3, removed(2), 3],
-    ['the last page shifts away', { ...next, pageCap: 50 }, 2, removed(7), 3],
-    ['pages have one click', { ...next, pageCap: 1 }, 2, removed(1), 3],
     ['cursors are opaque', { ...exclusive, endCursor: 'opaque' }, 2, removed(1), 3],
-    ['cursors are padded', { ...exclusive, endCursor: 'padded' }, 2, removed(1), 3],
     ['cursors are opaque, and no click is', { ...exclusive, endCursor: 'opaque' }, 2, removed(0), 2],
   ])(
     'I11: settle an old day only with every click: %s',

@@ -101,9 +101,6 @@ interface Style {
   fields(cursor: Cursor | null): JsonObject;
   /** The cursor of the next page; `null` at the style's terminal sign. @throws BrandReportsError `contract` */
   next(page: ReceivedPage): Cursor | null;
-  /** Missing: its pages have no cursor to lack. */
-  lacksCursor?(page: ReceivedPage): boolean;
-  seen(cursor: Cursor | null, recordsHash: string): string;
 }
 
 export function styleOf({ service, action, paging, pageSize, firstPage }: PageRequest): Style {
@@ -112,7 +109,6 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
       return {
         fields: (cursor) => ({ first: cursor ?? 0, [paging.pageSize.field]: pageSize }),
         next: (page) => nextPosition(action, page),
-        seen: (cursor, recordsHash) => (cursor === null ? recordsHash : hashOfCursor(cursor)),
       };
     case 'numbered': {
       const { fixedFields } = paging;
@@ -124,15 +120,12 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
         }),
         // I8: a short page is not the end; only an empty page is.
         next: ({ count, cursor }) => (count === 0 ? null : Number(cursor ?? firstPage) + 1),
-        seen: (_cursor, recordsHash) => recordsHash,
       };
     }
     case 'cursor':
       return {
         fields: (cursor) => ({ ...(cursor !== null && { cursor }), [paging.pageSize.field]: pageSize }),
         next: (page) => nextCursor(service, action, page, paging.countField),
-        lacksCursor: ({ envelope, data }) => cursorOf(envelope, data) === undefined,
-        seen: (cursor, recordsHash) => (cursor === null ? recordsHash : hashOfCursor(cursor)),
       };
   }
 }
@@ -186,6 +179,6 @@ function nextCursor(
   throw contractError(action, 'bad_cursor', message);
 }
 
-function cursorOf(envelope: JsonObject, data: JsonObject): Json | undefined {
+export function cursorOf(envelope: JsonObject, data: JsonObject): Json | undefined {
   return Object.hasOwn(data, 'cursor') ? data.cursor : envelope.cursor;
 }

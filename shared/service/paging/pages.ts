@@ -13,6 +13,7 @@ import {
   type Page,
   type PageRequest,
   type Resume,
+  cursorOf,
   hashOf,
   hashOfCursor,
   hashOfRecord,
@@ -37,6 +38,7 @@ export async function* pages(
 ): AsyncGenerator<Page, void, undefined> {
   const stop = new AbortController();
   const requestPage = (cursor: Cursor | null) => fetchPage(request, cursor, stop.signal);
+  const confirmPages = request.paging.style === 'numbered' ? confirmNumbered : confirmCursors;
   const confirm = confirmPages(request, resume, requestPage, shown);
   const accept = acceptPages(request, resume);
   let read = resume?.seen.length ?? 0;
@@ -93,8 +95,8 @@ export async function fetchPage(
     records,
     next,
     hash,
-    lacksCursor: style.lacksCursor?.(received) ?? false,
-    seen: style.seen(cursor, hash),
+    lacksCursor: paging.style === 'cursor' && cursorOf(response.envelope, response.data) === undefined,
+    seen: cursor === null || paging.style === 'numbered' ? hash : hashOfCursor(cursor),
     ...(lastKey !== undefined && { lastKey }),
   };
 }
@@ -113,12 +115,6 @@ type Confirm = (
   requestPage: RequestPage,
   shown: ShownHabits,
 ) => (page: Page) => Promise<Page>;
-
-/** Its result throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again. */
-const confirmPages: Confirm = (request, ...others) =>
-  request.paging.style === 'numbered'
-    ? confirmNumbered(request, ...others)
-    : confirmCursors(request, ...others);
 
 /** An empty page after a page that may be full ends the read only if a second response is empty too. */
 const confirmNumbered: Confirm = ({ pageSize, paging }, resume, requestPage, shown) => {
@@ -139,6 +135,7 @@ const confirmNumbered: Confirm = ({ pageSize, paging }, resume, requestPage, sho
   };
 };
 
+/** Its result throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again. */
 const confirmCursors: Confirm = (request, resume, requestPage, shown) => {
   const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };

@@ -195,7 +195,9 @@ describe('a full read by page numbers', () => {
     if (!first || !again || !third) throw new Error('there are three pages');
     accept(first);
     accept(again);
-    expect(accept(third)).toMatchObject([{ ...again, records: NO_RECORDS, hash: hashOf(NO_RECORDS), next: null }]);
+    expect(accept(third)).toMatchObject([
+      { ...again, records: NO_RECORDS, hash: hashOf(NO_RECORDS), next: null },
+    ]);
   });
 
   it('I4: continues after the last page of an earlier run', () => {

@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BrandReportsError } from '../../../shared/errors.ts';
 import type { Json, JsonObject } from '../../../shared/json.ts';
+import type { ReportService } from '../../../shared/ports.ts';
 import { recordsOfList } from '../../../shared/records/record-list.ts';
-import type { Page, PagedStyle, Resume } from '../../../shared/service/paging/page.ts';
+import type { Page, PagedStyle } from '../../../shared/service/paging/page.ts';
 import { pages } from '../../../shared/service/paging/pages.ts';
 import { pagedService } from '../../fakes/paged-service.ts';
 
@@ -19,7 +20,7 @@ const byCursor: PagedStyle = { style: 'cursor', pageSize: { field: 'limit', ...b
 interface Meaning {
   paging: PagedStyle;
   /** The cursor of the page that begins at a place, counted from 0, and the place of a cursor. */
-  write?: (place: number) => Json;
+  write?: (place: number, size: number) => Json;
   placeOf: (cursor: string, size: number) => number;
 }
 
@@ -41,7 +42,7 @@ const MEANINGS = {
   'cursors that count records': { paging: byCursor, write: String, placeOf: Number },
   'cursors that count pages': {
     paging: byCursor,
-    write: () => '',
+    write: (at, size) => Math.ceil(at / size) + 1,
     placeOf: (page, size) => (Number(page) - 1) * size,
   },
   'page numbers': { paging: numbered, placeOf: (page, size) => (Number(page) - 1) * size },
@@ -65,16 +66,19 @@ const moved =
     list.toSpliced(from, 1).toSpliced(to, 0, ...list.slice(from, from + 1));
 
 interface Shifts {
-  count: number;
-  size: number;
   /** What happens to the list before a request, by the number of the request. */
   changes?: Readonly<Record<number, Change>>;
+  size?: number;
   /** After how many pages another run resumes the reading. */
-  keep?: number;
+  keep?: number | undefined;
 }
 
-/** Reads a list that changes between requests, as far as it can be read. */
-async function readShifting(name: Name, { count, size, changes = {}, keep }: Shifts) {
+const requestOf = (service: ReportService, paging: PagedStyle, pageSize: number) => ({
+  ...{ service, action: 'report/any', paging, pageSize, firstPage: 1, fields: {}, key: 'id' },
+});
+
+/** Reads a list that changes between requests. `missed`: of the records that were in it all the time. */
+async function readShifting(name: Name, count: number, { changes = {}, size = 10, keep }: Shifts = {}) {
   const { paging, write, placeOf }: Meaning = MEANINGS[name];
   let list: readonly string[] = Array.from({ length: count }, (_, index) => `id-${index}`);
   let always = list;
@@ -85,245 +89,128 @@ async function readShifting(name: Name, { count, size, changes = {}, keep }: Shi
     const from = asked === undefined ? 0 : placeOf(String(asked), size);
     const to = Math.min(from + size, list.length);
     const hasNextPage = to < list.length;
-    const next = name === 'cursors that count pages' ? String(from / size + 2) : write?.(to);
-    const records: JsonObject[] = list.slice(from, to).map((id) => ({ id }));
-    const cursors: Record<PagedStyle['style'], JsonObject> = {
-      position: { pageInfo: { hasNextPage, endCursor: next ?? null } },
-      cursor: { cursor: hasNextPage && next !== undefined ? next : null },
-      numbered: {},
-    };
-    return { data: { list: records, ...cursors[paging.style] } };
+    const next = write?.(to, size) ?? null;
+    const ends = { pageInfo: { hasNextPage, endCursor: next }, cursor: hasNextPage ? next : null };
+    return { data: { list: list.slice(from, to).map((id) => ({ id })), ...ends } };
   });
-  const request = {
-    service,
-    action: 'report/any',
-    paging,
-    pageSize: size,
-    firstPage: 1,
-    fields: {},
-    key: 'id',
-  };
+  const request = requestOf(service, paging, size);
   const read: Page[] = [];
-  const readOn = async (resume?: Resume) => {
-    for await (const page of pages(request, resume)) {
-      read.push(page);
-      if (read.length === keep) return;
-    }
-  };
-  let error: unknown;
-  try {
-    await readOn();
-    const last = read.at(-1);
-    if (last && last.next !== null && read.length === keep)
-      await readOn({ cursor: last.next, seen: read.map(({ seen }) => seen), last });
-  } catch (thrown) {
-    error = thrown;
-  }
+  for await (const page of pages(request)) if (read.push(page) === keep) break;
+  const last = read.at(-1);
+  if (last && last.next !== null)
+    read.push(
+      ...(await Array.fromAsync(
+        pages(request, { cursor: last.next, seen: read.map(({ seen }) => seen), last }),
+      )),
+    );
   const ids = new Set(read.flatMap(({ records }) => recordsOfList(records).map(({ id }) => id)));
-  return {
-    error,
-    requests: requests.length,
-    mayHaveGap: read.some(({ mayHaveGap }) => mayHaveGap),
-    missed: always.filter((id) => !ids.has(id)),
-  };
+  const missed = always.filter((id) => !ids.has(id)).length;
+  return { missed, mayHaveGap: read.some(({ mayHaveGap }) => mayHaveGap), requests: requests.length };
 }
 
 describe('a list that shifts while its pages are read', () => {
-  it.each<[string, Name, Shifts, missed: string[]]>([
-    [
-      'a record of page 1 is removed',
-      'the next position',
-      { count: 25, size: 10, changes: { 2: without(3) } },
-      [],
-    ],
-    [
-      'two records of page 1 are removed',
-      'the next position',
-      { count: 25, size: 10, changes: { 2: without(3, 5) } },
-      ['id-10'],
-    ],
-    [
-      'two records, although pages overlap',
-      'the last position, from 0',
-      { count: 25, size: 10, changes: { 2: without(3, 9) } },
-      ['id-10'],
-    ],
-    [
-      'a page of records',
-      'the next position',
-      { count: 45, size: 10, changes: { 3: without(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) } },
-      ['id-19', 'id-20', 'id-21', 'id-22', 'id-23', 'id-24', 'id-25', 'id-26', 'id-27'],
-    ],
-    [
-      'the last page shifts away',
-      'the next position',
-      { count: 12, size: 10, changes: { 2: without(1, 2, 3) } },
-      ['id-10', 'id-11'],
-    ],
-    [
-      'two are removed and one is added',
-      'the next position',
-      { count: 25, size: 10, changes: { 2: (list) => withNew('new', 2)(without(3, 4, 5)(list)) } },
-      ['id-10'],
-    ],
-    [
-      'a record moves to page 1',
-      'the next position',
-      { count: 25, size: 10, changes: { 2: moved(15, 2) } },
-      ['id-15'],
-    ],
-    ['one is removed', 'opaque positions', { count: 25, size: 10, changes: { 2: without(3) } }, ['id-10']],
-    ['one is removed', 'padded digits', { count: 25, size: 10, changes: { 2: without(3) } }, ['id-10']],
-    ['pages of one record', 'the next position', { count: 3, size: 1, changes: { 2: without(0) } }, ['id-1']],
-    [
-      'between two runs',
-      'the next position',
-      { count: 25, size: 10, changes: { 3: without(3, 4) }, keep: 1 },
-      ['id-10'],
-    ],
-    [
-      'one is removed',
-      'cursors that count records',
-      { count: 25, size: 10, changes: { 2: without(3) } },
-      ['id-10'],
-    ],
-    [
-      'one is removed',
-      'cursors that count pages',
-      { count: 25, size: 10, changes: { 2: without(3) } },
-      ['id-10'],
-    ],
-    ['one is removed', 'page numbers', { count: 25, size: 10, changes: { 2: without(3) } }, ['id-10']],
-    [
-      'the last page shifts away',
-      'page numbers',
-      { count: 11, size: 10, changes: { 2: without(3) } },
-      ['id-10'],
-    ],
-  ])('I11: may have a gap: %s (%s)', async (_case, name, shifts, missed) => {
-    expect(await readShifting(name, shifts)).toMatchObject({ error: undefined, missed, mayHaveGap: true });
+  it.each<[string, Name, count: number, Shifts, missed: number]>([
+    ['a record is removed', 'the next position', 25, { changes: { 2: without(3) } }, 0],
+    ['two are removed', 'the next position', 25, { changes: { 2: without(3, 5) } }, 1],
+    ['two, although pages overlap', 'the last position, from 0', 25, { changes: { 2: without(3, 9) } }, 1],
+    ['two at a later border', 'the next position', 35, { changes: { 3: without(3, 9) } }, 1],
+    ['the last page shifts away', 'the next position', 12, { changes: { 2: without(1, 2, 3) } }, 2],
+    ['two between two runs', 'the next position', 25, { changes: { 3: without(3, 4) }, keep: 1 }, 1],
+    ['a record moves to page 1', 'the next position', 25, { changes: { 2: moved(15, 2) } }, 1],
+    ['pages have one record', 'the next position', 3, { changes: { 2: without(0) }, size: 1 }, 1],
+    ['one is removed', 'opaque positions', 25, { changes: { 2: without(3) } }, 1],
+    ['one is removed', 'padded digits', 25, { changes: { 2: without(3) } }, 1],
+    ['one is removed', 'cursors that count records', 25, { changes: { 2: without(3) } }, 1],
+    ['one is removed', 'cursors that count pages', 25, { changes: { 2: without(3) } }, 1],
+    ['one is removed', 'page numbers', 25, { changes: { 2: without(3) } }, 1],
+    ['the last page shifts away', 'page numbers', 11, { changes: { 2: without(3) } }, 1],
+  ])('I11: may have a gap: %s (%s)', async (_case, name, count, shifts, missed) => {
+    expect(await readShifting(name, count, shifts)).toMatchObject({ missed, mayHaveGap: true });
   });
 
-  it.each<[string, Name, Shifts]>([
-    ['it is quiet', 'the next position', { count: 25, size: 10 }],
-    ['it is quiet', 'the last position, from 0', { count: 25, size: 10 }],
-    ['it is quiet between two runs', 'the next position', { count: 25, size: 10, keep: 1 }],
+  it.each<[string, Name, count: number, Shifts]>([
+    ['it is quiet', 'the next position', 25, {}],
+    ['it is quiet', 'the last position, from 0', 25, {}],
+    ['it is quiet between two runs', 'the next position', 25, { keep: 1 }],
+    ['it shifts after the border', 'the next position', 25, { changes: { 2: without(12, 13) } }],
     [
-      'a record is removed and another one added',
+      'as many are added',
       'the next position',
-      { count: 25, size: 10, changes: { 2: (list) => withNew('new', 2)(without(5)(list)) } },
+      25,
+      { changes: { 2: (ids) => withNew('new', 2)(without(5)(ids)) } },
     ],
-    [
-      'it shifts after the border',
-      'the next position',
-      { count: 25, size: 10, changes: { 2: without(12, 13) } },
-    ],
-    ['it has one page', 'opaque positions', { count: 10, size: 10 }],
-    ['it has one page', 'page numbers', { count: 9, size: 10 }],
-  ])('I11: has no gap if %s (%s)', async (_case, name, shifts) => {
-    expect(await readShifting(name, shifts)).toMatchObject({
-      ...{ error: undefined, missed: [], mayHaveGap: false },
-    });
+    ['it has one page', 'opaque positions', 10, {}],
+    ['it has one page', 'page numbers', 9, {}],
+  ])('I11: has no gap if %s (%s)', async (_case, name, count, shifts) => {
+    expect(await readShifting(name, count, shifts)).toMatchObject({ missed: 0, mayHaveGap: false });
   });
 
   it('I11: has every record that was in it all the time, unless it may have a gap', async () => {
-    const place = fc.nat({ max: 60 });
-    const change = fc.record({
-      at: fc.integer({ min: 2, max: 12 }),
-      removed: fc.array(place, { maxLength: 6 }),
-      added: fc.array(place, { maxLength: 4 }),
-    });
+    const places = (maxLength: number) => fc.array(fc.nat({ max: 60 }), { maxLength });
+    const change = fc.tuple(fc.integer({ min: 2, max: 12 }), places(6), places(4));
     const scene = fc.record({
       name: fc.constantFrom(...NAMES),
       count: fc.integer({ min: 0, max: 60 }),
       size: fc.integer({ min: 1, max: 20 }),
-      changes: fc.array(change, { maxLength: 4 }),
+      changed: fc.array(change, { maxLength: 4 }),
       keep: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
     });
     await fc.assert(
-      fc.asyncProperty(scene, async ({ name, changes, keep, ...list }) => {
-        const byRequest = changes.map(({ at, removed, added }, index): [number, Change] => [
+      fc.asyncProperty(scene, async ({ name, count, changed, ...rest }) => {
+        const byRequest = changed.map(([at, removed, added], index): [number, Change] => [
           at,
-          (before) =>
+          (ids) =>
             added.reduce(
-              (ids, at, nth) => withNew(`new-${index}-${nth}`, at)(ids),
-              without(...removed)(before),
+              (list, place) => withNew(`${index}-${place}`, place)(list),
+              without(...removed)(ids),
             ),
         ]);
-        const shifts = {
-          ...list,
-          changes: Object.fromEntries(byRequest),
-          ...(keep !== undefined && { keep }),
-        };
-        const { error, missed, mayHaveGap } = await readShifting(name, shifts);
-        if (error) expect(error).toBeInstanceOf(BrandReportsError);
-        else if (!mayHaveGap) expect(missed).toEqual([]);
+        try {
+          const read = await readShifting(name, count, { ...rest, changes: Object.fromEntries(byRequest) });
+          if (!read.mayHaveGap || changed.length === 0) expect(read.missed).toBe(0);
+        } catch (thrown) {
+          // The day fails and is read again.
+          if (!(thrown instanceof BrandReportsError)) throw thrown;
+        }
       }),
     );
   });
 });
 
 describe('pages that overlap by one record', () => {
-  it.each<[Name, number, requests: number]>([
-    ['the next position', 100, 1],
+  it.each<[Name, count: number, requests: number]>([
     ['the next position', 199, 2],
     ['the next position', 200, 3],
     ['the next position', 250, 3],
     ['the next position', 991, 10],
-    ['the last position, from 0', 199, 2],
     ['the last position, from 0', 250, 3],
-    ['opaque positions', 250, 3],
     ['opaque positions', 1_000, 10],
   ])(
     'cost a request only if that moves the border of a page: %s, %i records',
     async (name, count, requests) => {
-      expect(await readShifting(name, { count, size: 100 })).toMatchObject({ missed: [], requests });
+      expect(await readShifting(name, count, { size: 100 })).toMatchObject({ missed: 0, requests });
     },
   );
 
-  it('are not requested if records have no key, because the record would be in the day twice', async () => {
-    const records = Array.from({ length: 25 }, (_, index) => ({ amount: index }));
-    const { service, requests } = pagedService(({ first }) => {
-      const to = Number(first) + 10;
+  /** Ten records from a position on; the service promises more after every page with records. */
+  const eager = (recordAt: (place: number) => JsonObject) =>
+    pagedService(({ first }) => {
+      const list = Array.from({ length: 10 }, (_, place) => recordAt(place)).slice(Number(first));
       return {
-        data: { list: records.slice(Number(first), to), pageInfo: { hasNextPage: to < 25, endCursor: to } },
+        data: { list, pageInfo: { hasNextPage: list.length > 0, endCursor: Number(first) + list.length } },
       };
     });
-    const request = {
-      service,
-      action: 'report/any',
-      paging: position,
-      pageSize: 10,
-      firstPage: 1,
-      fields: {},
-    };
-    const read = await Array.fromAsync(pages({ ...request, key: 'id' }));
-    expect(requests.map(({ first }) => first)).toEqual([0, 10, 20]);
-    expect(read.map(({ mayHaveGap }) => mayHaveGap)).toEqual([false, true, true]);
-  });
 
-  it('I8: may end with the overlap alone, although it promised more, but only once', async () => {
-    const pagesOf = (endless: boolean) =>
-      pagedService(({ first }) => {
-        const from = Number(first);
-        const list = (endless && from > 9 ? [9] : [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].slice(from)).map((id) => ({
-          id,
-        }));
-        const pageInfo = { hasNextPage: list.length > 0, endCursor: from + list.length };
-        return { data: { list, pageInfo } };
-      }).service;
-    const request = {
-      action: 'report/any',
-      paging: position,
-      pageSize: 10,
-      firstPage: 1,
-      fields: {},
-      key: 'id',
-    };
-    const read = await Array.fromAsync(pages({ ...request, service: pagesOf(false) }));
-    expect(read.map(({ records }) => records.count)).toEqual([10, 1, 0]);
-    await expect(Array.fromAsync(pages({ ...request, service: pagesOf(true) }))).rejects.toThrow(
-      /exactly the records of an earlier page|none of the page's 1 records is new/,
-    );
+  it.each<[string, (place: number) => JsonObject, number[]]>([
+    ['I8: may end with the overlap alone', (id) => ({ id }), [0, 9, 10, 10]],
+    [
+      'I1: are not requested of records without a key, which would be in the day twice',
+      (at) => ({ at }),
+      [0, 10, 10],
+    ],
+  ])('%s', async (_name, recordAt, positions) => {
+    const { service, requests } = eager(recordAt);
+    await Array.fromAsync(pages(requestOf(service, position, 10)));
+    expect(requests.map(({ first }) => first)).toEqual(positions);
   });
 });
