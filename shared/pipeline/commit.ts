@@ -30,12 +30,7 @@ export async function commit(
   const { day, id, progress, committed: replaced } = attempt;
   const { slices } = await progress.cached();
   const nowMs = ctx.clock.now().getTime();
-  const { startedMs, endedMs, closed, mayHaveGap, isSplit, recorded } = readingOf(
-    day,
-    policy,
-    slices,
-    nowMs,
-  );
+  const { startedMs, endedMs, closed, mayHaveGap, isSplit, recorded } = readingOf(day, policy, slices, nowMs);
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const { queryFingerprint, timeZone } = policy;
   // If the service has never returned a record, the address or the credentials may be another brand's.

@@ -30,22 +30,22 @@ const sample = sharedLakes({
   },
 });
 
-/** Acts once, when the second page of the day is requested. */
-function atSecondPage(lake: SampleLake, act: () => void): void {
-  let isOver = false;
-  lake.service.addFault({
-    on: {
-      action: 'report/order_list',
-      when({ fields: { start_time, page_number } }) {
-        if (isOver || numberText(start_time) !== DAY_START || numberText(page_number) !== '2') return false;
-        isOver = true;
-        act();
-        return false;
-      },
-    },
-    fault: { kind: 'html' },
-  });
+/** Acts before each page of the day, with its number among all that were requested. */
+function atEachPage(
+  lake: SampleLake,
+  report: 'clicks_list' | 'order_list',
+  act: (page: number) => void,
+): void {
+  let page = 0;
+  const when = ({ fields: { start_time } }: { fields: JsonObject }) => {
+    if (numberText(start_time) === DAY_START) act((page += 1));
+    return false;
+  };
+  lake.service.addFault({ on: { action: `report/${report}`, when }, fault: { kind: 'html' } });
 }
+
+const atSecondPage = (lake: SampleLake, act: () => void) =>
+  atEachPage(lake, 'order_list', (page) => page === 2 && act());
 
 const rowsOf = async (lake: SampleLake) => (await ledgerEntry(lake, 'order_list', DAY)).committed?.rows;
 
@@ -93,13 +93,10 @@ describe('clicks that shift while their pages are read', () => {
         record: { ...first?.record, id: String(1000 + place) },
       })),
     );
-    let page = 0;
-    const when = ({ fields: { start_time } }: { fields: JsonObject }) => {
-      const change = numberText(start_time) === DAY_START ? changeAt((page += 1)) : undefined;
+    atEachPage(lake, 'clicks_list', (page) => {
+      const change = changeAt(page);
       if (change) restate(lake.brand, 'clicks_list', DAY, change);
-      return false;
-    };
-    lake.service.addFault({ on: { action: 'report/clicks_list', when }, fault: { kind: 'html' } });
+    });
     return lake;
   }
 

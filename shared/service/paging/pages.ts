@@ -70,11 +70,6 @@ function endless({ action, pageSize }: PageRequest): BrandReportsError {
   return contractError(action, 'endless', message);
 }
 
-/** Whether an earlier page has the same records and next cursor. @throws BrandReportsError of the service */
-export function samePage(request: PageRequest, read: ReadPage): Promise<boolean> {
-  return isUnchanged(read, (cursor) => fetchPage(request, cursor));
-}
-
 /** One page alone. @throws BrandReportsError of the service */
 export async function fetchPage(
   request: PageRequest,
@@ -190,8 +185,11 @@ function mayDie(cursor: Cursor | null, { paging }: PageRequest): boolean {
   return paging.style === 'cursor' ? cursor !== null : typeof cursor === 'string';
 }
 
-/** Whether the page is still the same. A service that returns a new cursor in every response proves nothing here. */
-async function isUnchanged(before: ReadPage, requestPage: RequestPage): Promise<boolean> {
+/**
+ * Whether the page still has the same records and next cursor. A service that returns a new cursor in every response
+ * proves nothing here. @throws BrandReportsError of the service
+ */
+export async function isUnchanged(before: ReadPage, requestPage: RequestPage): Promise<boolean> {
   const repeated = await requestPage(storedCursor(before.cursor));
   return repeated.hash === before.hash && stringifyJson(repeated.next) === stringifyJson(before.next);
 }
