@@ -67,6 +67,19 @@ describe('an order that is removed while pages are read', () => {
   });
 });
 
+describe('the only reading of an old day of one page of orders', () => {
+  it('I11: does not settle it, because an order may have moved before the query of its end', async () => {
+    const lake = sample.emptyLake();
+    restate(lake.brand, 'order_list', DAY, (held) => held.slice(0, 2));
+    const order_list = { refresh: [{ untilAgeDays: 2, every: '1 day' }], ...ALL_FINAL };
+    for (const state of ['unconfirmed', 'settled']) {
+      await lake.sync({ scope, brandSettings: { reports: { order_list } } });
+      expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.state).toBe(state);
+      lake.nowMs += HOUR_MS;
+    }
+  });
+});
+
 describe('clicks that shift while their pages are read', () => {
   type Change = (held: Held[]) => Held[];
   const removed =
