@@ -18,7 +18,6 @@ import {
 } from '../lake/documents/progress.ts';
 import type { ObjectStore } from '../ports.ts';
 import { countWithoutKey, type RecordKey, type RecordList, bytesOfList } from '../records/record-list.ts';
-import type { Page } from '../service/paging/page.ts';
 import { readRecords } from '../records/read-records.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
@@ -43,9 +42,15 @@ const MAX_GROUP_MS = 10_000;
 /** I12: limit for a page. A row group takes 2 kB of memory for each field, and a table has at most 1,000 columns. */
 const MAX_FIELDS = 50_000;
 
-export interface StagedPage extends Pick<Page, 'records' | 'hash' | 'seen' | 'lastKey' | 'mayHaveGap'> {
+/** A page as it was fetched (`service/paging/page.ts`). */
+export interface StagedPage {
+  records: RecordList;
   cursor: Json;
+  hash: string;
   next: Json;
+  seen: string;
+  lastKey?: string;
+  mayHaveGap?: boolean;
   /** Only on the last page: the digests of all records of the query. */
   answer?: SlicePart['answer'];
   /** For lookups that the service refused, and for keys for which it responded without a record. */

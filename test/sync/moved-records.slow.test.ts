@@ -38,7 +38,9 @@ function atEachPage(
 ): void {
   let page = 0;
   const when = ({ fields: { start_time } }: { fields: JsonObject }) => {
-    if (numberText(start_time) === DAY_START) act((page += 1));
+    if (numberText(start_time) !== DAY_START) return false;
+    page += 1;
+    act(page);
     return false;
   };
   lake.service.addFault({ on: { action: `report/${report}`, when }, fault: { kind: 'html' } });
@@ -139,10 +141,10 @@ describe('clicks that shift while their pages are read', () => {
   );
 
   it('I11: settle an old day after twelve readings that shifted, with a finding', async () => {
-    let id = 2000;
+    const ids = Array.from({ length: 200 }, (_, index) => String(2000 + index));
     const exchanged: Change = (held) => [
       ...held.slice(2),
-      ...held.slice(-2).map(({ at, record }) => ({ at, record: { ...record, id: String((id += 1)) } })),
+      ...held.slice(-2).map(({ at, record }) => ({ at, record: { ...record, id: ids.pop() ?? '' } })),
     ];
     const lake = await clicksLake(next, () => exchanged);
     let runs = 0;
