@@ -31,7 +31,6 @@ export interface Policy extends StateRules {
   lateMinutes: number;
   refresh: readonly RefreshTier[];
   queryFingerprint: string;
-  pagesAreSnapshot: boolean;
   /** The least time between two readings of a day, the setting `every`; 0: every run reads the due days. */
   everyMs: number;
   /** The longest time between two readings that the schedule and `every` allow: a day that waits longer has a problem. */

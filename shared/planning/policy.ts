@@ -22,7 +22,6 @@ export function policyOf(
     fields: settings.fields,
     ...(settings.states && { words: settings.states.words }),
     queryFingerprint: queryFingerprint(report, brand, settings),
-    pagesAreSnapshot: report.pagesAreSnapshot,
     everyMs,
     maxGapMs: Math.max(everyMs, rateMs(schedule)),
   };

@@ -33,7 +33,7 @@ export type DayEvent = keyof typeof EVENTS;
 
 export const FACTS = {
   alone:
-    'one reading suffices: its pages are one snapshot, or it has only one page and is not the last reading',
+    'one reading suffices: no record can have been skipped between two of its pages and, in the last reading, between two queries or runs',
   last: 'the policy plans no further reading',
   past: 'the day is older than `refresh`',
   accepted: 'the reading was started with `--accept-fewer`',
