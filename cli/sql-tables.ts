@@ -132,7 +132,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
 }
 
 /**
- * @param isNamed whether a table or view is wanted; if no table is, all are created
+ * @param wants whether a table or view is wanted; if none is, all are created without their rows, to be listed; missing: all are
  * @param placesThen missing: the lake is not as of an instant
  * @throws BrandReportsError `config`, like `createSqlConnection`
  */
@@ -140,13 +140,14 @@ export async function createRelations(
   session: SqlSession,
   lake: SqlLake,
   files: SnapshotFiles,
-  isNamed: (name: string) => boolean = () => false,
+  wants?: (name: string) => boolean,
   placesThen: PlacesBy = async () => new Map(),
 ): Promise<{ days: DayOfLedger[]; past: PastDays | undefined }> {
   const { store, reports, asOf, day } = lake;
   const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
   const all = Object.values(reports);
   const views = viewsOfLake(reports);
+  const isNamed = wants ?? (() => false);
   if (asOf !== undefined) refusePresent([coverageTable.name, freshness.name].filter(isNamed));
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
@@ -230,7 +231,8 @@ export async function createRelations(
     }
   }
   const roles = tableRoles(wanted, settings, ledgers);
-  const isShown = isAll ? () => true : isNamed;
+  const isListed = isAll && wants !== undefined;
+  const isShown = isAll ? () => !isListed : isNamed;
   const derived = views.filter((view) => rolesUsedBy(views, view).length > 0);
   const origins = usedSettingsLines(used);
   const lines = [
@@ -252,7 +254,8 @@ export async function createRelations(
     );
     created.add(view.name);
   }
-  for (const fill of connection.fills) await fill();
+  // A damaged file fails the SQL that reads it, and not SHOW TABLES.
+  for (const fill of isListed ? [] : connection.fills) await fill();
   return { days: isAll ? [] : daysWanted, past };
 }
 
