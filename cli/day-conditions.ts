@@ -23,19 +23,16 @@ export async function refuseWrongDays(
   conditions: readonly DayCondition[],
 ): Promise<void> {
   for (const { name, left, right } of conditions) {
-    const [sign = '=', bound] = BOUNDS[name] ?? [];
-    const isNegated = /NOT|DISTINCT_FROM$|^!|^not_/.test(name) && name !== 'COMPARE_NOT_DISTINCT_FROM';
+    const isNegated = /NOTEQUAL|NOT_IN|COMPARE_DISTINCT|^!|^not_/.test(name);
+    const [sign, bound] = BOUNDS[name] ?? [isNegated ? '<>' : '='];
     const shown = left === DAY ? 'dt' : await sqlOf(connection, left);
     if (right === undefined) {
-      if (!(await isMetByDay(connection, isNegated ? `NOT ${shown}` : shown))) throw wrongDays(shown, sign);
+      if (!(await isMetByDay(connection, isNegated ? `NOT (${shown})` : shown))) throw wrongDays(shown, '=');
     } else if (left === DAY || bound === undefined)
       for (const text of await textsOf(connection, right)) {
-        const condition = `${shown} ${sign} ${literal(text)}`;
-        const isRight = bound
-          ? bound.test(text)
-          : (isNegated && text === '') ||
-            (left === DAY ? isDay(text) : await isMetByDay(connection, condition));
-        if (!isRight) throw wrongDays(condition, sign, text);
+        const isRight = bound ? bound.test(text) : isDay(text) || (isNegated && text === '');
+        if (left === DAY ? isRight : await isMetByDay(connection, `${shown} = ${literal(text)}`)) continue;
+        throw wrongDays(`${shown} ${sign} ${literal(text)}`, sign, text);
       }
   }
 }
@@ -77,7 +74,7 @@ function wrongDays(condition: string, sign: string, text = '') {
   const meant = [year, month.padStart(2, '0'), date.padStart(2, '0')].join('-');
   const day = isDay(meant) ? meant : '2026-11-09';
   return configError(
-    'sql_refused',
-    `${condition} selects wrong days, because dt is text: the whole day as YYYY-MM-DD. Use dt ${sign} '${day}', for a month dt LIKE '${day.slice(0, 7)}-%', or the column day, which is a DATE: day ${sign} DATE '${day}'.`,
+    'sql',
+    `${condition.replace(' !~~ ', ' NOT LIKE ').replace(' ~~ ', ' LIKE ')} selects wrong days, because dt is text: the whole day as YYYY-MM-DD. Use dt ${sign} '${day}', for a month dt LIKE '${day.slice(0, 7)}-%', or the column day, which is a DATE: day ${sign} DATE '${day}'.`,
   );
 }

@@ -63,26 +63,30 @@ it.each([
   ["day >= '2026-03-09'", 1],
   ["day BETWEEN DATE '2026-03-08' AND DATE '2026-03-09'", 2],
   ["dt LIKE '2026-03%' AND dt < '2026-03-10'", 2],
+  ["dt > DATE '2026-03-09'", undefined],
   ["dt = DATE '2026-03-09'", undefined],
   ["dt IN (DATE '2026-03-09')", undefined],
 ])('conditions on days: %s', async (condition, days) => {
   const sql = `SELECT count(DISTINCT dt) AS days FROM orders WHERE ${condition} AND dt < '2026-03-10'`;
   const found = await ask(sql).catch((thrown: Error) => thrown.message);
   if (days !== undefined) expect(found).toEqual([{ days }]);
-  else expect(JSON.stringify(found)).toMatch(/"days":1|Binder Error: Cannot (compare|mix)/);
+  else
+    expect(JSON.stringify(found)).toMatch(
+      /"days":1|Binder Error: Cannot (compare|mix).*: compare the column day/,
+    );
 });
 
 it.each([
   ["SELECT 1 FROM orders WHERE dt >= '2026-3-9'", "dt >= '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE dt = '20260309'", "dt = '2026-03-09'"],
-  ["SELECT 1 FROM orders WHERE dt <> '2026-03-09 00:00:00'", "dt = '2026-03-09'"],
+  ["SELECT 1 FROM orders WHERE dt <> '2026-03-09 00:00:00'", "dt <> '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE dt > '03/09/2026'", "dt > '2026-11-09'"],
   ["SELECT 1 FROM orders WHERE dt <= '2026-03'", "dt LIKE '2026-11-%'"],
   ["SELECT 1 FROM orders WHERE dt = ''", "dt = '2026-11-09'"],
   ["SELECT 1 FROM orders WHERE dt BETWEEN '2026-03-01' AND '2026-3-31'", "dt <= '2026-03-31'"],
   ["SELECT 1 FROM orders WHERE dt NOT BETWEEN '2026-3-1' AND '2026-03-31'", "dt >= '2026-03-01'"],
   ["SELECT 1 FROM orders WHERE dt IN ('2026-03-08', '2026-3-9')", "dt = '2026-03-09'"],
-  ["SELECT 1 FROM orders WHERE dt NOT IN ('2026/03/09')", "dt = '2026-03-09'"],
+  ["SELECT 1 FROM orders WHERE dt NOT IN ('2026/03/09')", "dt <> '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE dt IN ['2026-3-9']", "dt = '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE dt = ANY(['2026-3-9'])", "dt = '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE (brand, dt) IN (('acme', '2026-3-9'))", "dt = '2026-03-09'"],
@@ -96,7 +100,7 @@ it.each([
   ["SELECT 1 FROM orders WHERE starts_with(dt, '2026-3-')", 'LIKE'],
   ["SELECT 1 FROM orders WHERE '2026-3-9' <= dt", "dt >= '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE '2026-3-9' BETWEEN dt AND dt", "dt <= '2026-03-09'"],
-  ["SELECT 1 FROM orders WHERE dt IS DISTINCT FROM '2026-3-9'", "dt = '2026-03-09'"],
+  ["SELECT 1 FROM orders WHERE dt IS DISTINCT FROM '2026-3-9'", "dt <> '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE dt > '2026-3' || '-9'", "dt > '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE dt > strftime(DATE '2026-03-09', '%Y%m%d')", "dt > '2026-03-09'"],
   ["SELECT 1 FROM orders WHERE CAST(dt AS varchar) > CAST('2026-3-9' AS varchar)", "dt > '2026-03-09'"],
