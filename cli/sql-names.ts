@@ -24,7 +24,7 @@ export interface SqlNames {
   queries: number | undefined;
   /** Whether the SQL names a table or a table function; `true` in doubt. */
   includes: (name: string) => boolean;
-  /** Those that are understood: in doubt a condition is missing here. */
+  /** Without the conditions that are not understood. */
   conditions: DayCondition[];
 }
 

@@ -132,7 +132,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
 }
 
 /**
- * @param wants whether a table or view is wanted; if none is, all are created without their rows, to be listed; missing: all are
+ * @param wants whether a table or view is wanted; if the SQL names no table, all are created without rows; missing: all are
  * @param placesThen missing: the lake is not as of an instant
  * @throws BrandReportsError `config`, like `createSqlConnection`
  */

@@ -314,7 +314,7 @@ describe('a statement for a spreadsheet', () => {
   const others = ['-12', '+3', '-1.5', 'a=1', '1-2', '7', "'=1"];
 
   it.each(['csv', 'html'])(
-    'has an apostrophe before a formula in %s, and none before a number',
+    'has an apostrophe before a formula in %s, but not before a number',
     async (format) => {
       orders(JAN31, ...[...formulas, ...others].map((id): [string, string, string] => [id, '-10', id]));
       await sync(JAN31, FEB1);

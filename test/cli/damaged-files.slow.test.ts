@@ -34,7 +34,8 @@ beforeAll(async () => {
 afterAll(() => temporary.remove());
 
 async function damaged(damage: (folder: string, file: string) => Promise<unknown>, table = 'orders') {
-  const folder = join(temporary.path, `lake-${(copies += 1)}`);
+  copies += 1;
+  const folder = join(temporary.path, `lake-${copies}`);
   await cp(whole, folder, { recursive: true });
   const ofDay = join(folder, 'snapshots', table, 'brand=acme', `dt=${DAY}`);
   for (const id of await readdir(ofDay)) await damage(folder, join(ofDay, id, 'part-0000.parquet'));
