@@ -30,7 +30,7 @@ export async function refuseWrongDays(
       if (!(await isMetByDay(connection, isNegated ? `NOT (${shown})` : shown))) throw wrongDays(shown, '=');
     } else if (left === DAY || bound === undefined)
       for (const text of await textsOf(connection, right)) {
-        const isRight = bound ? bound.test(text) : isDay(text) || (isNegated && text === '');
+        const isRight = bound ? bound.test(text) : isDay(text) || (isNegated && !/\d/.test(text));
         if (left === DAY ? isRight : await isMetByDay(connection, `${shown} = ${literal(text)}`)) continue;
         throw wrongDays(`${shown} ${sign} ${literal(text)}`, sign, text);
       }

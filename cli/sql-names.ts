@@ -54,12 +54,6 @@ const DATED = new Set([
 ]);
 const PATTERNS =
   /^(!?~~~?\*?|(not_)?i?like_escape|regexp_(matches|full_match)|prefix|starts_with|\^@|suffix|ends_with|contains)$/;
-const FLIPPED: Readonly<Record<string, string>> = {
-  COMPARE_GREATERTHAN: 'COMPARE_LESSTHAN',
-  COMPARE_LESSTHAN: 'COMPARE_GREATERTHAN',
-  COMPARE_GREATERTHANOREQUALTO: 'COMPARE_LESSTHANOREQUALTO',
-  COMPARE_LESSTHANOREQUALTO: 'COMPARE_GREATERTHANOREQUALTO',
-};
 /** Functions that return one of their values. */
 const IS_CHOICE = /^(min|max|first|last|any_value|arbitrary|mode)$/;
 /** Their values depend on more than one row, or are not known here. */
@@ -148,10 +142,10 @@ function foundIn(statements: Json[]) {
     const isDated =
       type === 'BASE_TABLE' && DATED.has(name) && textOf(Array.isArray(given) ? given[0] : '') === '';
     const own = expression ?? (isDated ? [{ name: 'dt', values: [DAY] }] : columnsOf(rest.subquery, scope));
-    const [row] = Array.isArray(rest.values) ? rest.values : [];
-    const listed = objectsIn(row).map((_, index) => ({
+    const rows = Array.isArray(rest.values) ? rest.values.map(objectsIn) : [];
+    const listed = (rows[0] ?? []).map((_, index) => ({
       name: `col${index}`,
-      values: valuesIn(rest.values, index, scope),
+      values: rows.map((row) => valuesOf(row[index], scope)).reduce(both),
     }));
     const called = type === 'TABLE_FUNCTION' ? [{ name: '', values: valuesOf(rest.function, scope) }] : [];
     scope.sources.push({
@@ -161,15 +155,12 @@ function foundIn(statements: Json[]) {
     visit({ ...rest, type: type ?? null }, scope);
   }
 
-  function valuesIn(rows: Json | undefined, index: number, scope: Scope): readonly JsonObject[] {
-    const all = Array.isArray(rows) ? rows : [];
-    return all.map((row) => valuesOf(objectsIn(row)[index], scope)).reduce(both);
-  }
-
   function selectedColumns(expression: JsonObject, scope: Scope): Column[] {
     const { type, alias, relation_name: of, ...lists } = expression;
     if (type !== 'STAR')
-      return [{ name: textOf(alias) || nameOf(expression), values: valuesOf(expression, scope) }];
+      return [
+        { name: textOf(alias) || (namesOf(expression).at(-1) ?? ''), values: valuesOf(expression, scope) },
+      ];
     // EXCLUDE, REPLACE and RENAME name the columns that they change.
     const changed = stringifyJson(lists).toLowerCase();
     return scope.sources
@@ -181,12 +172,13 @@ function foundIn(statements: Json[]) {
   /** The expression with the values of its columns, in each way that is known. */
   function valuesOf(expression: Json | undefined, scope: Scope): readonly JsonObject[] {
     if (!isJsonObject(expression)) return [];
-    const { type, children, child, function_name: called } = expression;
+    const { class: kind, type, children, child, function_name: called, cast_type: cast } = expression;
     if (type === 'COLUMN_REF') return lookUp(namesOf(expression), scope);
     if (expression.subquery_type === 'SCALAR') return columnsOf(expression.subquery, scope)[0]?.values ?? [];
     const [only, ...others] = objectsIn(children);
     // The text of a day, and the least of some days, are days, too.
-    const inner = isText(expression) ? child : IS_CHOICE.test(textOf(called)) && others.length === 0 && only;
+    const isText = kind === 'COLLATE' || (isJsonObject(cast) && cast.id === 'VARCHAR');
+    const inner = isText ? child : IS_CHOICE.test(textOf(called)) && others.length === 0 && only;
     const values = inner ? valuesOf(inner, scope) : [];
     if (values.includes(DAY)) return values;
     const replaced = replacedIn(expression, scope);
@@ -202,7 +194,8 @@ function foundIn(statements: Json[]) {
     if (UNKNOWN.test(textOf(node.class))) return undefined;
     if (node.type === 'COLUMN_REF') {
       const [value, ...others] = lookUp(namesOf(node), scope);
-      return others.length === 0 ? value : undefined;
+      // Expressions in expressions could double at each step.
+      return others.length === 0 && (value === DAY || value?.type === 'VALUE_CONSTANT') ? value : undefined;
     }
     const replaced: JsonObject = {};
     for (const [key, value] of Object.entries(node)) {
@@ -252,7 +245,7 @@ function foundIn(statements: Json[]) {
         conditions.push(
           daysIn(against) === 0
             ? { name, left: value, right: against }
-            : { name: FLIPPED[name] ?? name, left: against, right: value },
+            : { name: flipped(name), left: against, right: value },
         );
   }
 
@@ -267,6 +260,11 @@ function foundIn(statements: Json[]) {
     if (name === SQL_FUNCTION && !isConstant) texts.push(SQL_FUNCTION);
     if (name === SQL_FUNCTION || name === 'query_table') texts.push(...constantsIn(children));
   }
+}
+
+/** The comparison with its sides exchanged. */
+function flipped(name: string): string {
+  return name.replace(/LESS|GREATER/, (word) => (word === 'LESS' ? 'GREATER' : 'LESS'));
 }
 
 /** How a column is read whose rows come from two places. */
@@ -286,15 +284,6 @@ function daysIn(node: Json): number {
 function renamed(columns: readonly Column[], given: Json | undefined): Column[] {
   const names = Array.isArray(given) ? given : [];
   return columns.map((column, index) => ({ ...column, name: textOf(names[index]) || column.name }));
-}
-
-/** Whether the expression is a cast to text or has a collation. */
-function isText({ class: kind, cast_type: type }: JsonObject): boolean {
-  return kind === 'COLLATE' || (isJsonObject(type) && type.id === 'VARCHAR');
-}
-
-function nameOf(expression: JsonObject): string {
-  return namesOf(expression).at(-1) ?? '';
 }
 
 function namesOf({ column_names: names }: JsonObject): string[] {
