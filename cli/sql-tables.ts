@@ -117,8 +117,10 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   ];
   const connection = await openSession(folders, (opened) => createCsvTables(opened, csvs));
   try {
-    const { includes: isNamed } = await namesIn(connection, sql);
-    const made = await createRelations(connection, lake, files, isNamed, placesBy(connection, files));
+    const { includes, queries } = await namesIn(connection, sql);
+    // With empty SQL, the caller runs queries later.
+    const wants = queries === 0 ? undefined : includes;
+    const made = await createRelations(connection, lake, files, wants, placesBy(connection, files));
     if (made.past && made.past.unknown.length > 0) {
       const all = made.days.map((of) => ({ brand: of.brand, report: of.report.name, dt: of.day, of }));
       const read = (await daysRead(connection, sql, all)).map(({ of }) => of);
