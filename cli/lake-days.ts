@@ -37,14 +37,11 @@ const COMPLETE = 'COMPLETE: each day of this answer was read whole after its end
 
 type Fact = readonly [day: LakeDay, what: string, detail: string | undefined];
 
-/** The lines at the head of an answer that reads these days. @param unreadable the files whose rows it lacks */
-export function notesOf(days: readonly LakeDay[], unreadable: readonly string[], nowMs: number): string[] {
+/** The lines at the head of an answer that reads these days. */
+export function notesOf(days: readonly LakeDay[], nowMs: number): string[] {
   const lacking = days.filter(({ kind }) => kind === 'to_come' || !isComplete(kind));
   const why = ({ failure }: LakeDay) => failure && withRunnableCommands(failure.message);
-  const incomplete = [
-    ...unreadable.map((what) => `- unreadable, so its rows are left out: ${what}`),
-    ...linesOf(lacking.map((day): Fact => [day, CELL_KINDS[day.kind].name, why(day)])),
-  ];
+  const incomplete = linesOf(lacking.map((day): Fact => [day, CELL_KINDS[day.kind].name, why(day)]));
   const findings = days.flatMap((day) =>
     (day.findings ?? []).map(({ title, detail }): Fact => [day, title, `${day.dt}: ${detail}`]),
   );

@@ -70,6 +70,15 @@ export interface Statement {
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
+/** A number, and a text that a spreadsheet would run as a formula, in half or full width. Some programs skip spaces before it. */
+const NUMBER = /^[+-]?\d+(\.\d+)?$/;
+const FORMULA = /^(\s*[=+\-@＝＋－＠﹢﹣﹦﹫−]|[\t\r\n])/;
+
+/** A statement is sent to people who open it in a spreadsheet, and the service chose its names and ids. */
+export function inertCell<Value>(value: Value): Value | string {
+  return typeof value === 'string' && FORMULA.test(value) && !NUMBER.test(value) ? `'${value}` : value;
+}
+
 /** `known`: what an entry adds to the known sums, even if one of its records has no known commission. */
 export const ENTRIES_TABLE = `CREATE TABLE entries (brand varchar, month varchar, closed_at timestamp, publisher_id varchar,
   publisher_name varchar, entry varchar, reason varchar, day varchar, order_id varchar, product varchar, kind varchar, records integer,

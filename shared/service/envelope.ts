@@ -148,7 +148,7 @@ function classifyEnvelope(
     return broken(`"code" of the response is ${shown(envelope.code)}, an integer is expected`);
   if (code !== '0') {
     const reason = typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : shown(envelope.msg);
-    const message = `the service refused with code ${quote(code)}, msg ${reason}; check the credentials, the clock and the filters${BY_CHECK}`;
+    const message = `the service refused with ${quote(`code ${code}`)}, msg ${reason}; check the credentials, the clock and the filters${BY_CHECK}`;
     return fail('refused', 'contract', 'service_code', message);
   }
   const { data } = envelope;

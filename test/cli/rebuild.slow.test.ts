@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
@@ -45,6 +45,9 @@ it('rebuild gives earlier days the types of the current settings, and every read
   ]);
   expect(rebuilt.stderr).toContain(`acme order_list ${sample.firstDay} rebuilt: published`);
   expect(sample.service.requests).toHaveLength(requests);
+  const files = globSync(join(sample.lake, '{snapshots,current}/**/*.parquet'));
+  expect(files.length).toBeGreaterThan(6);
+  expect(files.filter((path) => statSync(path).mode & 0o222)).toEqual([]);
 
   expect((await runCli(['verify', ...inLake])).code).toBe(0);
   const sql = `SELECT count(*) AS n,

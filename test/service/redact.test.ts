@@ -164,6 +164,32 @@ describe('I9: a bid', () => {
     },
   );
 
+  it.each(['1002', '1', '0', '200', '9', '2026'])('%s hides no code, status, count or day', (bid) => {
+    const others = [
+      'code 1002',
+      'code: 1',
+      '{"code":200}',
+      '{"code": "0"}',
+      'code=2026',
+      'HTTP 200',
+      'HTTP/1.1 200 OK',
+      'status 1',
+      '"count": 9',
+      String.raw`{\"code\":1002}`,
+      '2026-11-09',
+      '2026-09-01T00:00:01Z',
+      '2026/01/09',
+      'Mon, 09 Nov 2026 01:00:09 GMT',
+    ];
+    for (const text of others) {
+      expect(redactor([of({ bid })])(text)).toBe(text);
+      expect(redactor([of({ bid })])(`${text}, brand ${bid}, bid=${bid}`)).toBe(
+        `${text}, brand [redacted], bid=[redacted]`,
+      );
+    }
+    expect(redactor([of({ bid, token: bid })])(`code ${bid}`)).toBe('code [redacted]');
+  });
+
   it('of six characters is replaced anywhere', () => {
     expect(long('brand0123456789 of A123456B')).toBe('brand0[redacted]789 of A[redacted]B');
   });

@@ -169,7 +169,7 @@ function nextCursor(
 ): Cursor | null {
   const count = countField === undefined ? undefined : numberText(data[countField]);
   if (count !== undefined && count !== String(records)) {
-    const message = `"data.${countField}" is ${service.quote(count)}, but the list has ${records} records; report it to the service's operator`;
+    const message = `"data" has ${service.quote(`"${countField}": ${count}`)}, but the list has ${records} records; report it to the service's operator`;
     throw contractError(action, 'count_mismatch', message);
   }
   const cursor = cursorOf(envelope, data);

@@ -227,7 +227,7 @@ describe('a page that does not show whether another page follows', () => {
     expect(refusal(byCursor, { count: 3, cursor: 'c-1' }, { records: 2 })).toMatchObject({
       kind: 'contract',
       code: 'count_mismatch',
-      message: `report/any: "data.count" is <3>, but the list has 2 records; report it to the service's operator`,
+      message: `report/any: "data" has <"count": 3>, but the list has 2 records; report it to the service's operator`,
     });
   });
 });
