@@ -32,8 +32,8 @@ export function changeMessage(
       ...(url === undefined ? [] : [`  ${url}`]),
     ];
   };
-  const named = ({ what, since }: Change['solved'][number]) => [
-    `- ${foreign(what)} (since ${timeText(since)})`,
+  const named = ({ brand, report, what, since }: Change['solved'][number]) => [
+    `- ${foreign(`${brand} ${report}: ${what}`)} (since ${timeText(since)})`,
   ];
   const headline = headlineOf({ opened: problems, remaining: still, leaving: gone, solved }, findings.length);
   return {
@@ -73,8 +73,10 @@ function countsText(counts: Record<string, number>): string {
     .join(', ');
 }
 
-function partition<T extends { finding?: unknown }>(all: readonly T[]): [problems: T[], findings: T[]] {
-  const isFinding = ({ finding }: T) => finding !== undefined;
+function partition<T extends { finding?: unknown } | { kind: string }>(
+  all: readonly T[],
+): [problems: T[], findings: T[]] {
+  const isFinding = (each: T) => ('kind' in each ? each.kind === 'finding' : each.finding !== undefined);
   return [all.filter((each) => !isFinding(each)), all.filter(isFinding)];
 }
 
