@@ -206,7 +206,9 @@ function statusText(
       '',
       ...own.flatMap((each) => dayLines(each, months, today)),
       ...problemLines(problemsIn(own, months), controls),
-      ...own.flatMap(({ roleGaps = [] }) => roleGaps.flatMap((gap) => ['', oneLine(gapText(gap))])),
+      ...own.flatMap(({ roleGaps = [] }) =>
+        roleGaps.flatMap((gap) => ['', oneLine(`${gapText(gap)}: ${gap.setting}`)]),
+      ),
     ].join('\n');
   });
   return sections.join('\n\n');

@@ -2,7 +2,7 @@
 import { DAY_MS, addDays } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { changesSql } from '../findings/index.ts';
-import { whenToSet } from '../lake/documents/role-gaps.ts';
+import { gapText } from '../lake/documents/role-gaps.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
@@ -169,18 +169,8 @@ function findings({ tables }: PageBrand): Html | string {
 }
 
 function rolesWithoutField({ tables }: PageBrand): Html | string {
-  const items = tables.flatMap(({ table, roleGaps = [] }) =>
-    roleGaps.map(
-      ({
-        role,
-        views,
-        evidence,
-        setting,
-        ...gap
-      }) => html`<li><b>${table}</b> ${role}: ${evidence}. NULL in ${views.join(', ')}<p>${whenToSet(gap)}: ${copyable(setting)}</p></li>
-`,
-    ),
-  );
+  const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
+  const items = gaps.map((gap) => html`<li>${gapText(gap)}: ${copyable(gap.setting)}</li>\n`);
   return items.length === 0
     ? ''
     : html`<h3>Roles without a field</h3>
