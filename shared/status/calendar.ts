@@ -3,7 +3,7 @@
  * `morning.ts`, and the calendar of days and tables, newest month first. Without the picture, a gap of three days in two
  * years would go unnoticed. The page loads nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
-import { daysOfMonth, monthOf } from '../days.ts';
+import { daysOfMonth, instantText, monthOf } from '../days.ts';
 import { CALENDAR_STYLE } from './calendar-style.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { Html, html, pageTable } from './html.ts';
@@ -45,7 +45,7 @@ export function indexPage(
 }
 
 function page(lake: string, nowMs: number, content: Html): Html {
-  const asOf = new Date(nowMs).toISOString().slice(0, 16).replace('T', ' ');
+  const asOf = instantText(new Date(nowMs).toISOString());
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -58,7 +58,7 @@ function page(lake: string, nowMs: number, content: Html): Html {
 </head>
 <body>
 <main>
-<h1>Brand reports <small>${lake}, as of ${asOf} UTC</small></h1>
+<h1>Brand reports <small>${lake}, as of ${asOf}</small></h1>
 ${content}
 </main>
 </body>
