@@ -226,7 +226,7 @@ describe('findings', () => {
     const days = [found('2026-11-01'), found('2026-11-02', `SELECT '${HOSTILE}'`)];
     const markup = page({ days });
     expect(part(markup, /^Findings/)).toContain(
-      "orders| orders on 2 days: 2026-11-01 to 2026-11-022026-11-02: 3; 2026-11-01: 3SQL: the odd rows of the newest day|SELECT '&lt;img src=x onerror=alert(1)&gt;'|CellKind.|",
+      "orders| orders on 2 days: 2026-11-01 to 2026-11-022026-11-02: 3; 2026-11-01: 3SQL: the odd rows of the newest day|SELECT '&lt;img src=x onerror=alert(1)&gt;'| Since 2026-11-20 09:10. CellKind.|",
     );
     expect(markup).not.toContain(HOSTILE);
   });
