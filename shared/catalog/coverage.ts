@@ -98,10 +98,10 @@ function historyFacts(day: string, { firstCommittedAt, committed }: DayEntry) {
 }
 
 function rowOf(facts: Readonly<Record<string, unknown>>): Row {
-  return Object.fromEntries(FACTS.map(({ name, type, fact }) => [name, valueOf(type, facts[fact])]));
+  return Object.fromEntries(FACTS.map(({ name, type, fact }) => [name, columnValue(type, facts[fact])]));
 }
 
-function valueOf(type: string, fact: unknown): Row[string] {
+function columnValue(type: string, fact: unknown): Row[string] {
   if (typeof fact === 'number') return BigInt(fact);
   if (type === 'timestamp' && typeof fact === 'string') return new Date(fact);
   return typeof fact === 'string' || fact instanceof Date ? fact : null;

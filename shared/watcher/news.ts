@@ -33,7 +33,7 @@ export interface WatcherRun {
   nowMs: number;
 }
 
-/** The content of a message. `opened` and `solved` are empty if the problems are those that the last message told. */
+/** The content of a message. `opened` and `solved` are empty if the last message listed the same problems. */
 export function changeFrom({ open }: WatchRecord, problems: readonly OpenProblem[], nowMs: number): Change {
   const told = new Map(Object.entries(open).filter(([, { isTold }]) => isTold));
   const gone = [...told.values()].filter(({ goneAt }) => goneAt !== undefined);
@@ -124,7 +124,7 @@ function withEvents(
     const known = { ...before, goneAt: earlier(before.goneAt ?? at, at) };
     const isEnd = isSolved(known, nowMs) && !known.isSolved && !isOver(known, nowMs);
     if (isEnd) news.push({ type: 'Problem Solved', detail: { ...known.opened, at, sequence: ++sequence } });
-    // A message has to tell the end of what a message told.
+    // If a message listed it, a message also has to list its end.
     if (isOver(known, nowMs) || (isSolved(known, nowMs) && !known.isTold)) open.delete(id);
     else open.set(id, isSolved(known, nowMs) ? { ...known, isSolved: true } : known);
   }

@@ -21,7 +21,7 @@ const record = storedObject(() => ({
   version: z.literal(1),
   /** By the id of a problem, or of what may become a problem: when a watcher run first saw it. */
   seen: z.record(z.string(), storedTime),
-  /** By id: what an event has opened, until its end is an event and, if a message told it, in a message. */
+  /** By id: problems with an event. Each stays until its end has an event too and, if a message listed it, a message. */
   open: z.record(
     z.string(),
     storedObject(() => ({
@@ -30,9 +30,9 @@ const record = storedObject(() => ({
       goneAt: z.optional(storedTime),
       /** Of a finding: from when on its end is not reported. */
       until: z.optional(storedTime),
-      /** Whether the last message told it as open. */
+      /** Whether the last message listed it as open. */
       isTold: z.optional(z.boolean()),
-      /** Whether its end is an event. */
+      /** Whether its end has an event. */
       isSolved: z.optional(z.boolean()),
     })),
   ),
