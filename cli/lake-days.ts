@@ -7,7 +7,8 @@ import { reports } from '../shared/reports/index.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
 import { CELL_KINDS, type CellKind, cellKindOf } from '../shared/status/cell-kinds.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
-import { counted, rangesText } from '../shared/status/problems.ts';
+import { counted } from '../shared/exact-number.ts';
+import { rangesText } from '../shared/status/problems.ts';
 import { withRunnableCommands } from './printed-command.ts';
 
 export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };
@@ -65,6 +66,6 @@ function linesOf(facts: readonly Fact[]): string[] {
   return [...groups].map(([head, same]) => {
     const days = same.map(([day]) => day);
     const details = listed([...new Set(same.flatMap(([, , detail]) => detail ?? []))]);
-    return `${head} on ${counted(days)}: ${rangesText(days)}${details && ` (${details})`}`;
+    return `${head} on ${counted(days.length, 'day')}: ${rangesText(days)}${details && ` (${details})`}`;
   });
 }

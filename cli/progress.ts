@@ -1,6 +1,7 @@
 /** One line that is redrawn on a terminal, and lines for days that ended, retries and problems. An event with a message is a problem. */
 import { type Log, type LogEvent, levelOf } from '../shared/log-events.ts';
-import { count, counted, note, redraw } from './output.ts';
+import { counted, exactNumber } from '../shared/exact-number.ts';
+import { note, redraw } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
 import { oneLine, truncate } from './terminal-text.ts';
 
@@ -13,14 +14,14 @@ export function showProgress(): { log: Log; end: () => void } {
   const left = () => {
     const days = dueDays - endedDays;
     if (days <= 0 || endedDays === 0) return '';
-    return `, ${count(days)} left, about ${durationText(((Date.now() - startedMs) / endedDays) * days)}`;
+    return `, ${exactNumber(days)} left, about ${durationText(((Date.now() - startedMs) / endedDays) * days)}`;
   };
   /** `acme order_list 2026-01-31 page 4 · 3 of 12 days, 9 left, about 4 min · 40 pages · 4,000 rows · 1,200 rows/s` */
   const draw = (current: string) => {
     drawnMs = Date.now();
     const perSecond = Math.round(rows / Math.max(1, (drawnMs - startedMs) / 1000));
-    const days = `${count(endedDays)} of ${counted(dueDays, 'day')}${left()}`;
-    const sums = [counted(pages, 'page'), counted(rows, 'row'), `${count(perSecond)} rows/s`];
+    const days = `${exactNumber(endedDays)} of ${counted(dueDays, 'day')}${left()}`;
+    const sums = [counted(pages, 'page'), counted(rows, 'row'), `${exactNumber(perSecond)} rows/s`];
     showLine([current, days, ...sums].join(' · '));
   };
   return {
@@ -69,7 +70,7 @@ function textOf(event: LogEvent): string | undefined {
     case 'day_rebuilt':
       return `rebuilt: ${event.outcome}, ${counted(event.rows, 'row')}`;
     case 'day_changed':
-      return `changed: ${count(event.rowsBefore)} → ${counted(event.rows, 'row')}`;
+      return `changed: ${exactNumber(event.rowsBefore)} → ${counted(event.rows, 'row')}`;
     case 'request_retried':
       return `${event.action}: ${event.code}, retrying in ${durationText(event.waitMs)}`;
     case 'brand_awaited':

@@ -3,7 +3,7 @@
  * so the rest of both totals is an entry of its own, and statements always add up to what counts.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
-import { addMonths, endOfDay } from '../shared/days.ts';
+import { addMonths, endOfDay, instantText } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, closedDays, lackingDays } from '../shared/lake/documents/close.ts';
 import {
@@ -44,7 +44,6 @@ import {
   signedSums,
   totalsAt,
 } from './close-sums.ts';
-import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
 import { gapNotes } from './role-notes.ts';

@@ -7,7 +7,8 @@ import {
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
-import { counted, note, print, printJson } from '../output.ts';
+import { counted } from '../../shared/exact-number.ts';
+import { note, print, printJson } from '../output.ts';
 import { reportNamed, runningNow, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';

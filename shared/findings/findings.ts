@@ -354,24 +354,13 @@ export function carriedChecks(
 ): Checks | undefined {
   // Other queries, e.g. with a filter, return other rows.
   if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
-  const { rows, state, values, checks } = before;
+  const { rows, values, checks } = before;
   // Sums of other fields cannot be compared.
   const isSameSum = isDeepStrictEqual(values?.totals?.fields, reading.values?.totals?.fields);
   const earlier = checks?.before && { ...checks.before, ...(!isSameSum && { sum: undefined }) };
   const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
   const sum = isSameSum ? measured(values, measure) : undefined;
-  const compared = stays ? earlier : { rows, state, ...(sum !== undefined && { sum }), at: reading.at };
+  const compared = stays ? earlier : { rows, ...(sum !== undefined && { sum }), at: reading.at };
   return { ...checks, ...(compared && { before: compared }) };
-}
-
-/** Whether the finding is new with the committed content: only then it is logged, not with every reading. */
-export function isNewFinding({ check, since }: Finding, facts: FindingFacts): boolean {
-  const { checks, readFrom = '' } = facts.entryOn(facts.day)?.committed ?? {};
-  const { before } = checks ?? {};
-  if (!before || check === 'never_agrees' || check === 'given_up' || check === 'rows_kept') return true;
-  if (check === 'zone_seam' || check === 'emptied_column') return before.state === 'open';
-  if (check === 'new_column') return before.state === 'open' || since >= readFrom;
-  if (check !== 'unusual_rows') return before.at === readFrom;
-  return before.state === 'open' || unusualRows(facts.day, before, facts.entryOn).length === 0;
 }

@@ -99,7 +99,7 @@ export async function announceReport(ending: Ending): Promise<void> {
   const nowMs = ctx.clock.now().getTime();
   const found = new Map<string, ExaminedMonth>();
   for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs, published));
-  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
+  const run = { id: ctx.runId, nowMs, seen };
   ending.record = (current) => {
     const recorded = recordMonths(current, found, policyFingerprint(ctx.policy), run);
     const hasReturned = recorded.hasReturnedRecords || hasReturnedRecords;

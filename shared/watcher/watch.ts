@@ -29,7 +29,7 @@ import { type IndexRow, calendarPage, indexPage, indexRow } from '../status/cale
 import type { Html } from '../status/html.ts';
 import { type CalendarOptions, pageBrands } from '../status/page-brand.ts';
 import { changeMessage } from './message.ts';
-import { afterMessage, afterWatch, changeFrom, openProblems, withEvents, withoutEvents } from './news.ts';
+import { afterMessage, afterWatch, changeFrom, openProblems, withoutEvents } from './news.ts';
 import {
   type Problem,
   findingsIn,
@@ -99,17 +99,15 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   });
   const candidates = seenOf.flatMap((brand) => brand.candidates);
   const run = { id: options.newId(), nowMs };
-  const { seen, told, telling, events } = await record.update((current) => {
-    const after = afterWatch(current, candidates, run);
-    return withEvents(after, openProblems(candidates, after.seen, nowMs), nowMs);
-  });
-  const open = openProblems(candidates, seen, nowMs);
+  const after = await record.update((current) => afterWatch(current, candidates, run));
+  const { telling, pending } = after;
+  const open = openProblems(candidates, after.seen, nowMs);
   const problems = open.filter(({ finding }) => !finding);
   options.countProblems(problems.length);
   const isNews = telling?.by === run.id;
   const message =
     isNews &&
-    changeMessage(changeFrom(told, open, nowMs), {
+    changeMessage(changeFrom(after, open, nowMs), {
       ...{ ...options, page: pageAt(COVERAGE_PAGE_KEY), nowMs },
     });
   const notifyPeople = async () => {
@@ -118,7 +116,6 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     await record.update((current) => afterMessage(current, open, run));
   };
   const sendEvents = async () => {
-    const { pending = [] } = events ?? {};
     if (pending.length === 0) return;
     await options.events.send(pending);
     await record.update((current) => withoutEvents(current, pending));
@@ -150,9 +147,9 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
 }
 
 /** The months of reported findings: if they were no longer judged, their findings would be reported as solved. */
-function monthsOfFindings({ told, events }: WatchRecord): Set<string> {
-  const all = [...Object.values(told), ...Object.values(events?.open ?? {})];
-  return new Set(all.flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
+function monthsOfFindings({ open }: WatchRecord): Set<string> {
+  const all = Object.values(open).filter(({ until }) => until !== undefined);
+  return new Set(all.flatMap(({ opened }) => opened.days.map(monthOf)));
 }
 
 function candidatesIn(

@@ -365,7 +365,7 @@ describe('the hint that hides a month', () => {
         const dueMs = monthDueAtMs(month, ledger, given, nowMs);
         const state = recordMonths(NO_STATE, new Map([[month, { dueMs }]]), 'p1', {
           id: 'r1',
-          wallMs: nowMs,
+
           nowMs,
           seen: new Map(),
         });

@@ -123,7 +123,6 @@ const checks = storedObject(() => ({
   before: z.optional(
     storedObject(() => ({
       rows: storedCount,
-      state: versionState(),
       sum: z.optional(z.string()),
       at: storedTime,
     })),
