@@ -9,7 +9,6 @@ import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
 import {
   duplicateKeys,
-  excessOf,
   type Json,
   type JsonObject,
   isCanonicalInteger,
@@ -17,11 +16,13 @@ import {
   numberText,
   parseJson,
   stringifyJson,
-  structureOf,
 } from '../json.ts';
 import type { HttpResponse, HttpResult, ReportService, ServiceResponse } from '../ports.ts';
+import { excessOf, formOf } from '../records/json-form.ts';
 import { type RecordList, recordListOf, recordsOfList } from '../records/record-list.ts';
 import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
+
+import { encodingOf, firstNotUtf8, isBlank, placeOf, shownText, textOf, withoutMark } from './body-text.ts';
 
 export const BY_CHECK = ': "brand-reports check" tests them';
 
@@ -33,7 +34,8 @@ export type ResponseClass =
 export interface ResponseContext {
   brand: string;
   action: string;
-  quote: (text: string) => string;
+  /** With `at`, the text around this position. */
+  quote: (text: string, at?: number) => string;
 }
 
 /** I8: the class of a response by its status, form and `code` (docs/explanation/interface.md, sections 2 and 7). */
@@ -68,20 +70,15 @@ function failureOf({ brand, action }: ResponseContext, context: ErrorContext = {
   });
 }
 
-function textOf({ body }: HttpResponse): string {
-  return new TextDecoder().decode(body);
-}
-
 function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
   const { status } = response;
-  const text = textOf(response);
-  const body = text.trim() === '' ? 'an empty body' : `"${quote(text)}"`;
-  const found = `HTTP ${status} with ${body}`;
+  const body = withoutMark(response.body);
+  const found = `HTTP ${status} with ${encodingOf(body, response.headers['content-encoding'], quote) ?? shownText(body, quote)}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500)
     return fail('transient', 'transient', `http_${status}`, found);
   if (status === 401 || status === 403)
     return fail('refused', 'auth', `http_${status}`, `${found}; check bid, token and secret${BY_CHECK}`);
-  if (status === 404 && text.trim() === '') {
+  if (status === 404 && isBlank(body)) {
     const message = `${found}: the service responds like this if bid, token, action or version is missing in the query string. This run sent them, so check that baseUrl is the service's address and that no proxy drops the query string`;
     return fail('final', 'config', 'http_404', message);
   }
@@ -94,36 +91,68 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
 }
 
 function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
-  const { body } = response;
+  const body = withoutMark(response.body);
   const broken = (code: ErrorCode, message: string) => fail('final', 'contract', code, message);
   const tooLarge = (found: string) =>
     broken('too_large', `${found}; check baseUrl, and lower page_size or limit if the records are right`);
   const isText = isUtf8(body);
-  const split = isText ? splitEnvelope(Buffer.from(body.buffer, body.byteOffset, body.length)) : undefined;
+  const split = isText ? splitEnvelope(body) : undefined;
   if (split && 'besideBytes' in split) return tooLarge(besideText(split.besideBytes));
   if (split) return classifyEnvelope(split.rest, quote, fail, split);
-  const structure = structureOf(body);
-  const text = textOf(response);
-  const cutOff = `the response is cut off after ${text.length} characters`;
-  if (structure.isCutOff) return fail('transient', 'transient', 'truncated', cutOff);
-  const excess = excessOf(structure);
-  if (excess !== undefined) return tooLarge(`the response, which has to be parsed whole, has ${excess}`);
-  const notUtf8 = broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
-  let envelope: Json;
-  try {
-    envelope = parseJson(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError))
-      return broken('not_json', 'the response is nested deeper than can be read');
-    if (!isText) return notUtf8;
-    return broken('not_json', `the response is not JSON but "${quote(text)}"; check baseUrl`);
+  const form = formOf(body);
+  const { fault } = form;
+  const around = (at: number) => {
+    const before = textOf(body.subarray(0, at));
+    return `${placeOf(body, at)}: "${quote(before + textOf(body.subarray(at)), before.length)}"`;
+  };
+  if (fault?.isEnd && /^\s*\{/.test(body.toString('latin1', 0, fault.at))) {
+    const promised =
+      response.headers['content-length'] === undefined
+        ? 'no Content-Length promised'
+        : 'Content-Length promised no';
+    const message = `the response is cut off after ${body.length} bytes, and ${promised} more; it ends in ${around(fault.at)}`;
+    return fail('transient', 'transient', 'truncated', message);
   }
-  if (!isText) return notUtf8;
+  const excess = excessOf(form);
+  if (excess !== undefined) return tooLarge(`the response, which has to be parsed whole, has ${excess}`);
+  const encoding =
+    isText && !fault ? undefined : encodingOf(body, response.headers['content-encoding'], quote);
+  if (encoding !== undefined)
+    return broken(
+      'not_utf8',
+      `the response is ${encoding}; UTF-8 is expected, so report it to the service's operator`,
+    );
+  if (!isText) {
+    const at = firstNotUtf8(body);
+    const byte = (body[at] ?? 0).toString(16).toUpperCase();
+    return broken(
+      'not_utf8',
+      `the response is not UTF-8: byte 0x${byte} is Latin-1, or damaged, at byte ${at + 1}, ${around(at)}`,
+    );
+  }
+  if (fault && isBlank(body.subarray(0, fault.at)))
+    return broken('not_json', `the response is not JSON but ${shownText(body, quote)}; check baseUrl`);
+  if (fault)
+    return broken(
+      'not_json',
+      `the response is not JSON from byte ${fault.at + 1} on, ${around(fault.at)}; report it to the service's operator`,
+    );
+  const envelope = parseUnlessDeep(textOf(body));
+  if (envelope === undefined) return broken('not_json', 'the response is nested deeper than can be read');
   if (!isJsonObject(envelope))
-    return broken('envelope', `the response is not a JSON object but "${quote(text)}"`);
+    return broken('envelope', `the response is not a JSON object but ${shownText(body, quote)}`);
   const besideBytes = body.length > MAX_BESIDE_BYTES ? bytesBeside(envelope) : 0;
   if (besideBytes > MAX_BESIDE_BYTES) return tooLarge(besideText(besideBytes));
   return classifyEnvelope(envelope, quote, fail);
+}
+
+function parseUnlessDeep(text: string): Json | undefined {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function besideText(bytes: number): string {
