@@ -80,6 +80,12 @@ function textOf(event: LogEvent): string | undefined {
       return event.event.replaceAll('_', ' ');
     case 'watch_ended':
       return undefined;
+    case 'day_failed':
+    case 'report_failed':
+      // The outcome has the message once for all days and reports.
+      if (event.kind === 'auth' || event.kind === 'config' || event.code === 'service_code')
+        return `${event.event.replaceAll('_', ' ')}: ${event.code}`;
+      return `${event.event.replaceAll('_', ' ')}: ${event.message}`;
     default:
       return 'message' in event ? `${event.event.replaceAll('_', ' ')}: ${event.message}` : undefined;
   }

@@ -40,7 +40,7 @@ export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onH
   } catch (thrown) {
     const failed = stopped ?? codeOf(thrown);
     const detail =
-      failed === ABORTED ? undefined : (textOf(thrown, 'detail') || detailOf(request, failed, thrown));
+      failed === ABORTED ? undefined : textOf(thrown, 'detail') || detailOf(request, failed, thrown);
     return { failed, ...(detail && { detail }) };
   } finally {
     clearTimeout(timer);
@@ -153,21 +153,26 @@ function failure(code: string, detail?: string): Error {
   return Object.assign(new Error(code), { code, detail });
 }
 
-/** What a person can correct, of a request without a response. */
-function detailOf({ url }: HttpRequest, failed: string, thrown: unknown): string | undefined {
-  // OpenSSL's reason is one of its own texts.
-  const [, reason] = /:SSL routines:[^:]*:([a-z0-9 ]+):/.exec(textOf(thrown, 'message')) ?? [];
+/** More about a request without a response: what a person can correct on this machine. */
+function detailOf({ url }: HttpRequest, failed: string, thrown: unknown): string {
   const isPlain = url.startsWith('http:');
-  const about =
-    isPlain && /^(ECONNRESET|HPE_)/.test(failed)
-      ? 'if the service uses TLS, begin baseUrl with https:'
-      : reason;
-  const name = isPlain ? 'HTTP_PROXY' : 'HTTPS_PROXY';
+  const message = textOf(thrown, 'message');
+  // Of OpenSSL, and of a proxy that refuses to connect.
+  const [, reason = ''] = /:SSL routines:[^:]*:([a-z0-9 ]+):/.exec(message) ?? [];
+  const [proxyStatus = ''] = failed === 'ERR_PROXY_TUNNEL' ? (/\bHTTP\/1\.\d \d{3}/.exec(message) ?? []) : [];
+  const isReset = isPlain && /^(ECONNRESET|HPE_)/.test(failed);
+  const scheme = isReset ? 'if the service uses TLS, begin baseUrl with https:' : '';
+  return [reason, proxyStatus, scheme, proxyText(isPlain ? 'HTTP_PROXY' : 'HTTPS_PROXY')]
+    .filter(Boolean)
+    .join('; ');
+}
+
+function proxyText(name: string): string {
   const { env } = process;
-  const isSet = env[name] !== undefined || env[name.toLowerCase()] !== undefined;
-  const proxy = `${name} is set, but is used only with NODE_USE_ENV_PROXY=1`;
-  const isUnused = isSet && env.NODE_USE_ENV_PROXY !== '1';
-  return [about, ...(isUnused ? [proxy] : [])].filter((text) => text !== undefined).join('; ') || undefined;
+  if (!env[name] && !env[name.toLowerCase()]) return '';
+  return env.NODE_USE_ENV_PROXY === '1'
+    ? `through the proxy of ${name}, unless NO_PROXY names the host`
+    : `${name} is set, but Node uses it only with NODE_USE_ENV_PROXY=1`;
 }
 
 function codeOf(thrown: unknown): string {

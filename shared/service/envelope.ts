@@ -34,21 +34,15 @@ export type ResponseClass =
 export interface ResponseContext {
   brand: string;
   action: string;
+  /** Whether the service has accepted another request with the same credentials. */
+  isProven: boolean;
   /** With `at`, the text around this position. */
   quote: (text: string, at?: number) => string;
 }
 
 /** I8: the class of a response by its status, form and `code` (docs/explanation/interface.md, sections 2 and 7). */
 export function classifyResponse(result: HttpResult, context: ResponseContext): ResponseClass {
-  if ('failed' in result) {
-    const code = result.failed === 'timeout' ? 'timeout' : 'network';
-    // The codes of zlib begin with Z_.
-    const what = result.failed.startsWith('Z_')
-      ? 'the body cannot be decompressed'
-      : 'no whole response arrived';
-    const message = `${what} (${result.failed}); if this persists, check baseUrl, timeoutSeconds and the network`;
-    return failureOf(context)('transient', 'transient', code, message);
-  }
+  if ('failed' in result) return classifyFailure(result, failureOf(context));
   if ('tooLargeBytes' in result) {
     const message = `the response is larger than ${result.tooLargeBytes} bytes, which no page is; check baseUrl`;
     return failureOf(context)('final', 'contract', 'too_large', message);
@@ -60,24 +54,85 @@ export function classifyResponse(result: HttpResult, context: ResponseContext): 
     : classifyStatus(result, context, fail);
 }
 
+/** The codes that Node documents for certificates, and its codes of failures that no retry repairs. */
+const OPERATORS: readonly (readonly [failed: RegExp, code: ErrorCode, next: string])[] = [
+  [
+    /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|CERT_UNTRUSTED|INVALID_CA)\b/,
+    'tls',
+    'this machine does not trust who issued the certificate. If it is an authority of your company, of a proxy or of the service, set NODE_EXTRA_CA_CERTS to the file with its certificate (PEM)',
+  ],
+  [
+    /^CERT_(HAS_EXPIRED|NOT_YET_VALID)\b/,
+    'tls',
+    "the certificate is not valid now: compare this machine's clock, and otherwise report it to the service's operator",
+  ],
+  [
+    /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)\b/,
+    'tls',
+    'the certificate belongs to another host: correct the host of baseUrl',
+  ],
+  [
+    /^(EPROTO|(ERR_SSL|ERR_TLS|CERT|CRL|ERROR_IN|PATH_LENGTH|INVALID_PURPOSE)\w*)\b/,
+    'tls',
+    'no TLS connection: check the scheme and the port of baseUrl; the service needs TLS 1.2 or newer and a valid certificate',
+  ],
+  [
+    /^ENOTFOUND\b/,
+    'unknown_host',
+    'no host has this name: check the host of baseUrl, and the network of this machine',
+  ],
+  [
+    /^ERR_PROXY_TUNNEL: HTTP\/1\.\d 4/,
+    'network',
+    'the proxy refused to connect: check its name and password, and that it allows the host',
+  ],
+];
+
+function classifyFailure({ failed, detail }: { failed: string; detail?: string }, fail: Fail): ResponseClass {
+  const shown = `${failed}${detail ? `: ${detail}` : ''}`;
+  const operator = OPERATORS.find(([codes]) => codes.test(shown));
+  if (operator) return fail('final', 'config', operator[1], `${operator[2]} (${shown})`);
+  // The codes of zlib begin with Z_.
+  const what = failed.startsWith('Z_')
+    ? 'the body cannot be decompressed'
+    : failed === 'EAI_AGAIN'
+      ? 'the name of the host cannot be resolved at present'
+      : 'no whole response arrived';
+  const code = failed === 'timeout' ? 'timeout' : 'network';
+  const message = `${what} (${shown}); if this persists, check baseUrl, timeoutSeconds and the network`;
+  return fail('transient', 'transient', code, message);
+}
+
 type FailureClass = Exclude<ResponseClass['is'], 'success'>;
-type Fail = (is: FailureClass, kind: ErrorKind, code: ErrorCode, message: string) => ResponseClass;
+type Fail = (
+  is: FailureClass,
+  kind: ErrorKind,
+  code: ErrorCode,
+  message: string,
+  more?: ErrorContext,
+) => ResponseClass;
 
 function failureOf({ brand, action }: ResponseContext, context: ErrorContext = {}): Fail {
-  return (is, kind, code, message) => ({
+  return (is, kind, code, message, more = {}) => ({
     is,
-    error: new BrandReportsError(kind, code, `${brand} ${action}: ${message}`, { context }),
+    error: new BrandReportsError(kind, code, `${brand} ${action}: ${message}`, {
+      context: { ...context, ...more },
+    }),
   });
 }
 
-function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
+function classifyStatus(
+  response: HttpResponse,
+  { quote, isProven }: ResponseContext,
+  fail: Fail,
+): ResponseClass {
   const { status } = response;
   const body = withoutMark(response.body);
   const found = `HTTP ${status} with ${encodingOf(body, response.headers['content-encoding'], quote) ?? shownText(body, quote)}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500)
     return fail('transient', 'transient', `http_${status}`, found);
   if (status === 401 || status === 403)
-    return fail('refused', 'auth', `http_${status}`, `${found}; check bid, token and secret${BY_CHECK}`);
+    return fail('refused', 'auth', `http_${status}`, `${found}; ${toCheck(isProven)}`);
   if (status === 404 && isBlank(body)) {
     const message = `${found}: the service responds like this if bid, token, action or version is missing in the query string. This run sent them, so check that baseUrl is the service's address and that no proxy drops the query string`;
     return fail('final', 'config', 'http_404', message);
@@ -90,7 +145,8 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
   return fail('final', 'contract', `http_${status}`, message);
 }
 
-function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
+function classifyBody(response: HttpResponse, context: ResponseContext, fail: Fail): ResponseClass {
+  const { quote } = context;
   const body = withoutMark(response.body);
   const broken = (code: ErrorCode, message: string) => fail('final', 'contract', code, message);
   const tooLarge = (found: string) =>
@@ -98,7 +154,7 @@ function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: 
   const isText = isUtf8(body);
   const split = isText ? splitEnvelope(body) : undefined;
   if (split && 'besideBytes' in split) return tooLarge(besideText(split.besideBytes));
-  if (split) return classifyEnvelope(split.rest, quote, fail, split);
+  if (split) return classifyEnvelope(split.rest, context, fail, split);
   const form = formOf(body);
   const { fault } = form;
   const around = (at: number) => {
@@ -143,7 +199,7 @@ function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: 
     return broken('envelope', `the response is not a JSON object but ${shownText(body, quote)}`);
   const besideBytes = body.length > MAX_BESIDE_BYTES ? bytesBeside(envelope) : 0;
   if (besideBytes > MAX_BESIDE_BYTES) return tooLarge(besideText(besideBytes));
-  return classifyEnvelope(envelope, quote, fail);
+  return classifyEnvelope(envelope, context, fail);
 }
 
 function parseUnlessDeep(text: string): Json | undefined {
@@ -166,7 +222,7 @@ function bytesBeside({ data, ...others }: JsonObject): number {
 
 function classifyEnvelope(
   envelope: JsonObject,
-  quote: ResponseContext['quote'],
+  { quote, isProven }: ResponseContext,
   fail: Fail,
   scanned?: ServiceResponse['scanned'],
 ): ResponseClass {
@@ -176,9 +232,12 @@ function classifyEnvelope(
   if (code === undefined || !isCanonicalInteger(code))
     return broken(`"code" of the response is ${shown(envelope.code)}, an integer is expected`);
   if (code !== '0') {
-    const reason = typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : shown(envelope.msg);
-    const message = `the service refused with code ${quote(code)}, msg ${reason}; check the credentials, the clock and the filters${BY_CHECK}`;
-    return fail('refused', 'contract', 'service_code', message);
+    const reason =
+      typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : `msg ${shown(envelope.msg)}`;
+    const serviceCode = quote(code);
+    const message = `${reason}: the service refused with code ${serviceCode}; ${toCheck(isProven)}`;
+    // I10: a code names no cause, so it may be one of the credentials until the service accepts them.
+    return fail('refused', isProven ? 'contract' : 'auth', 'service_code', message, { serviceCode });
   }
   const { data } = envelope;
   if (!isJsonObject(data)) return broken(`"data" of the response is ${shown(data)}, an object is expected`);
@@ -189,6 +248,12 @@ function classifyEnvelope(
       `the response has the key "${quote(repeated)}" more than once, so which of the values counts is unknown`,
     );
   return { is: 'success', response: { envelope, data, ...(scanned && { scanned }) } };
+}
+
+function toCheck(isProven: boolean): string {
+  return isProven
+    ? 'it accepts these credentials for other requests, so check the permission for this report, and the filters'
+    : `check bid, token and secret, the clock and the setting service${BY_CHECK}`;
 }
 
 /** The error of a response that violates the interface; nothing in such a response is used. */

@@ -12,6 +12,7 @@ import { envelopes } from '../records/record-texts.ts';
 const context = {
   brand: 'acme',
   action: 'report/order_list',
+  isProven: false,
   quote: (text: string, at?: number) =>
     at === undefined ? `<${text}>` : `<${text.slice(0, at)}§${text.slice(at)}>`,
 };

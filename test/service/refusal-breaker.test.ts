@@ -26,7 +26,7 @@ const settled = () => new Promise(setImmediate);
 
 describe('until the service has accepted a request', () => {
   it('I10: after two refusals the waiting requests fail, and no further request enters', async () => {
-    const breaker = createRefusalBreaker('acme');
+    const breaker = createRefusalBreaker();
     const { enter, through, failed } = entering(breaker);
     for (const name of ['a', 'b', 'c', 'd']) enter(name);
     breaker.refused(refusal);
@@ -47,7 +47,7 @@ describe('until the service has accepted a request', () => {
   });
 
   it('a request that is stopped while it waits leaves its place to the others', async () => {
-    const breaker = createRefusalBreaker('acme');
+    const breaker = createRefusalBreaker();
     const { enter, through, failed } = entering(breaker);
     const stop = new AbortController();
     enter('a');
@@ -63,7 +63,7 @@ describe('until the service has accepted a request', () => {
 
 describe('once the service has accepted a request', () => {
   it('waiting requests go together, and further requests go at once', async () => {
-    const breaker = createRefusalBreaker('acme');
+    const breaker = createRefusalBreaker();
     const { enter, through } = entering(breaker);
     for (const name of ['a', 'b', 'c']) enter(name);
     breaker.accepted();
@@ -76,7 +76,7 @@ describe('once the service has accepted a request', () => {
   });
 
   it('requests go one at a time after a refusal, until a request is accepted', async () => {
-    const breaker = createRefusalBreaker('acme');
+    const breaker = createRefusalBreaker();
     const { enter, through } = entering(breaker);
     enter('a');
     breaker.accepted();
