@@ -37,6 +37,12 @@ function shownFailure(response: ResponseClass) {
 describe('a request without a whole response', () => {
   it.each([
     ['that timed out', 'timeout', 'timeout', 'no whole response arrived (timeout)'],
+    [
+      'whose host cannot be resolved now',
+      'EAI_AGAIN',
+      'network',
+      'the name of the host cannot be resolved at present (EAI_AGAIN)',
+    ],
     ['whose connection broke', 'ECONNRESET', 'network', 'no whole response arrived (ECONNRESET)'],
     ['that zlib refuses', 'Z_DATA_ERROR', 'network', 'the body cannot be decompressed (Z_DATA_ERROR)'],
   ])('%s is retried', (_name, failed, code, found) => {
@@ -44,6 +50,24 @@ describe('a request without a whole response', () => {
       is: `transient transient ${code}`,
       message: `${found}; if this persists, check baseUrl, timeoutSeconds and the network`,
     });
+  });
+
+  it.each([
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', /set NODE_EXTRA_CA_CERTS to the file .*\(UNABLE_TO_VER/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'tls', /NODE_EXTRA_CA_CERTS/],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'tls', /NODE_EXTRA_CA_CERTS/],
+    ['CERT_HAS_EXPIRED', 'tls', /^the certificate is not valid now: compare this machine's clock/],
+    ['CERT_NOT_YET_VALID', 'tls', /^the certificate is not valid now/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', /^the certificate belongs to another host/],
+    ['CERT_REVOKED', 'tls', /^no TLS connection/],
+    ['EPROTO', 'tls', /^no TLS connection: .*TLS 1\.2 .*\(EPROTO\)$/],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'tls', /^no TLS connection/],
+    ['ENOTFOUND', 'unknown_host', /^no host has this name: check the host of baseUrl/],
+    ['ERR_PROXY_TUNNEL: HTTP/1.1 407', 'network', /^the proxy refused to connect/],
+  ])('that fails with %s is not retried, and an operator must act', (shown, code, message) => {
+    const [failed = '', detail] = shown.split(': ');
+    const found = shownFailure(classifyResponse({ failed, ...(detail && { detail }) }, context));
+    expect(found).toMatchObject({ is: `final config ${code}`, message: expect.stringMatching(message) });
   });
 
   it('that is too large is not retried', () => {
@@ -209,9 +233,13 @@ describe('an envelope', () => {
     ['{"code":0}', 'final contract envelope', `"data" of the response is missing, ${anObject}`],
     ['{"code":0,"data":null}', 'final contract envelope', `"data" of the response is <null>, ${anObject}`],
     ['{"code":0,"data":[1]}', 'final contract envelope', `"data" of the response is <[1]>, ${anObject}`],
-    ['{"code":7,"msg":"no"}', 'refused contract service_code', 'code <7>, msg "<no>"'],
-    ['{"code":"-7","msg":3}', 'refused contract service_code', 'code <-7>, msg <3>'],
-    ['{"code":7,"data":{}}', 'refused contract service_code', 'code <7>, msg missing'],
+    [
+      '{"code":7,"msg":"no"}',
+      'refused auth service_code',
+      '"<no>": the service refused with code <7>; check bid',
+    ],
+    ['{"code":"-7","msg":3}', 'refused auth service_code', 'msg <3>: the service refused with code <-7>'],
+    ['{"code":7,"data":{}}', 'refused auth service_code', 'msg missing: the service refused with code <7>'],
     ['{"code":7,"code":0,"data":{}}', 'final contract envelope', 'the key "<code>" more than once'],
     ['{"code":0,"data":{"list":[],"list":[1]}}', 'final contract envelope', 'the key "<list>" more'],
     ['{"code":0,"data":{"pageInfo":{"a":1,"a":2}}}', 'final contract envelope', 'the key "<a>" more'],

@@ -39,7 +39,7 @@ describe('until the service has accepted a request', () => {
     expect(through).toEqual(['a', 'b']);
     expect(failed).toEqual(['c: refused', 'd: refused']);
     const message =
-      'acme: the service refused the first 2 requests, so this run sends no more, because further refusals could lock the account; the last refusal was: acme: the service answered code 1001';
+      'acme: the service answered code 1001. The service refused the first 2 requests, so this run sends no more: further refusals could lock the account';
     await expect(breaker.enter(undefined)).rejects.toMatchObject({
       ...{ kind: 'auth', code: 'refused', message },
       context: { brand: 'acme', action: 'report/order_list' },
