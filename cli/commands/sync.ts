@@ -9,7 +9,7 @@ import { type RunFlags, createRunOptions } from '../run-options.ts';
 import { type CliCommand, command, day, seconds } from '../options.ts';
 import { note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { showProgress } from '../progress.ts';
+import { reasonOf, showProgress } from '../progress.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { type TableRow, table } from '../text-table.ts';
@@ -152,11 +152,6 @@ export function problems(reports: readonly Ended[]): string[] {
           `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
       ),
   ]);
-}
-
-/** The message without the brand and the action that it begins with. */
-function reasonOf(message: string): string {
-  return message.replace(/^[\w-]+ [\w/]+: /, '');
 }
 
 function failedDays({ brand, report, days }: Ended): string {

@@ -45,7 +45,7 @@ export function textOf(body: Buffer): string {
   return body.toString('latin1').replaceAll(SEQUENCE, (text) => Buffer.from(text, 'latin1').toString());
 }
 
-/** UTF-32 first, because its byte order mark begins with that of UTF-16. The zero bytes are those of an ASCII character. */
+/** UTF-32 first, because its byte order mark begins like the mark of UTF-16. An ASCII character has the zero bytes. */
 const BEGINNINGS: readonly (readonly [name: string, begins: RegExp])[] = [
   ['UTF-32', /^(?:\xff\xfe\0\0|\0\0\xfe\xff|[^\0]\0\0\0|\0\0\0[^\0])/],
   ['UTF-16, little-endian', /^(?:\xff\xfe|[^\0]\0)/],
