@@ -87,9 +87,9 @@ function endOfString(bytes: Buffer, begin: number): number {
     if (byte < 0x20) return ~at;
     if (byte !== BACKSLASH) continue;
     const text = bytes.toString('latin1', at, at + 6);
-    const [escape] = ESCAPE.exec(text) ?? [];
-    if (escape === undefined) return CUT_ESCAPE.test(text) ? ~bytes.length : ~at;
-    at += escape.length - 1;
+    const [escaped] = ESCAPE.exec(text) ?? [];
+    if (escaped === undefined) return CUT_ESCAPE.test(text) ? ~bytes.length : ~at;
+    at += escaped.length - 1;
   }
   return ~bytes.length;
 }

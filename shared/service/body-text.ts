@@ -46,15 +46,15 @@ export function textOf(body: Buffer): string {
 }
 
 /** UTF-32 first, because its byte order mark begins like the mark of UTF-16. An ASCII character has the zero bytes. */
-const BEGINNINGS: readonly (readonly [name: string, begins: RegExp])[] = [
-  ['UTF-32', /^(?:\xff\xfe\0\0|\0\0\xfe\xff|[^\0]\0\0\0|\0\0\0[^\0])/],
-  ['UTF-16, little-endian', /^(?:\xff\xfe|[^\0]\0)/],
-  ['UTF-16, big-endian', /^(?:\xfe\xff|\0[^\0])/],
+const TEXTS: readonly (readonly [name: string, hex: RegExp])[] = [
+  ['UTF-32', /^(?:fffe0000|0000feff|(?!00)..000000|000000(?!00))/],
+  ['UTF-16, little-endian', /^(?:fffe|(?!00)..00)/],
+  ['UTF-16, big-endian', /^(?:feff|00(?!00))/],
 ];
-const COMPRESSED: readonly (readonly [name: string, begins: RegExp])[] = [
-  ['gzip', /^\x1f\x8b/],
-  ['zstd', /^\x28\xb5\x2f\xfd/],
-  ['deflate', /^x[\x01\x5e\x9c\xda]/],
+const COMPRESSED: readonly (readonly [name: string, hex: RegExp])[] = [
+  ['gzip', /^1f8b/],
+  ['zstd', /^28b52ffd/],
+  ['deflate', /^78(?:01|5e|9c|da)/],
 ];
 
 /** What the bytes are, if they are no UTF-8 text; `undefined` if they may be one, or nobody can know. */
@@ -63,11 +63,11 @@ export function encodingOf(
   contentEncoding: string | undefined,
   quote: (text: string) => string,
 ): string | undefined {
-  const begin = body.toString('latin1', 0, 4);
-  const [text] = BEGINNINGS.find(([, begins]) => begins.test(begin)) ?? [];
+  const begin = body.toString('hex', 0, 4);
+  const [text] = TEXTS.find(([, hex]) => hex.test(begin)) ?? [];
   if (text !== undefined) return text;
   if (isUtf8(body)) return undefined;
-  const compression = COMPRESSED.find(([, begins]) => begins.test(begin))?.[0] ?? decompressedBy(body);
+  const compression = COMPRESSED.find(([, hex]) => hex.test(begin))?.[0] ?? decompressedBy(body);
   if (compression === undefined) return undefined;
   return contentEncoding === undefined
     ? `compressed with ${compression}, without a Content-Encoding`

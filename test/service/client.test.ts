@@ -387,7 +387,10 @@ describe('I10: clock and credentials', () => {
 
   it('I10: a refusal of other credentials than the accepted ones is not retried', async () => {
     let reads = 0;
-    const read = async () => ({ ...old, secret: `secret ${(reads += 1)}` });
+    const read = async () => {
+      reads += 1;
+      return { ...old, secret: `secret ${reads}` };
+    };
     const { client } = await started(({ number }) => (number === 1 ? success : refusal), {
       credentials: { read },
     });
