@@ -253,7 +253,7 @@ function classifyEnvelope(
 function toCheck(isProven: boolean): string {
   return isProven
     ? 'it accepts these credentials for other requests, so check the permission for this report, and the filters'
-    : `check bid, token and secret, the clock and the setting service${BY_CHECK}`;
+    : `check bid, token and secret, the clock, and the settings (service, firstPage, filters)${BY_CHECK}`;
 }
 
 /** The error of a response that violates the interface; nothing in such a response is used. */
