@@ -13,7 +13,7 @@ import { showProgress } from '../progress.ts';
 import { type RunFlags, createPlanOptions, openExistingLake, runningNow } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { countOf, outcomeText, problem } from './sync.ts';
+import { countOf, outcomeText, problems } from './sync.ts';
 
 interface RebuildFlags extends RunFlags {
   from: string;
@@ -60,8 +60,8 @@ function rebuildText({ status, reports }: RebuildOutcome, running: string): stri
     ...{ new: countOf(days, 'published'), same: countOf(days, 'unchanged'), kept: countOf(days, 'kept') },
     ...{ busy: countOf(days, 'busy'), left: countOf(days, 'pending') },
   }));
-  const problems = reports.flatMap((each) => [...refusals(each), ...problem(each)]);
-  return outcomeText(status, rows, problems, nextStep(reports, running));
+  const found = [...reports.flatMap(refusals), ...problems(reports)];
+  return outcomeText(status, rows, found, nextStep(reports, running));
 }
 
 function refusals({ brand, report, days }: RebuiltReport): string[] {

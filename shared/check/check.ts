@@ -136,7 +136,7 @@ function connectionFindings(settings: BrandSettings, sample: BrandSample): Findi
       ? [...findings, compared(settings, 'method', method)]
       : findings;
   const found = errorFinding(thrown);
-  const isRefused = thrown.kind === 'auth' || thrown.code === 'service_code';
+  const isRefused = thrown.kind === 'auth';
   const sent = `the request had the headers X-${settings.service}-DATE and X-${settings.service}-AUTHENTICATION, from the setting service: compare them with the names in the documentation of the service`;
   return [...findings, isRefused ? { ...found, message: `${found.message}; ${sent}` } : found];
 }

@@ -86,10 +86,12 @@ export async function sampleBrand(
   const [first] = reports;
   if (!first) return { reports: [] };
   const { service, method, error } = await makeContact(options, brand, first, claim);
-  // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
-  const mayConcernOne = !error || error.code === 'service_code';
+  // Every report would fail alike. Only a refusal may concern this report alone, so the other reports are next; after a
+  // second refusal the client stops.
+  const mayConcernOne = !error || (error.kind === 'auth' && error.context.status !== undefined);
   const read: ReadReport[] = [];
-  for (const report of mayConcernOne ? reports : []) {
+  const inOrder = error ? [...reports.slice(1), first] : reports;
+  for (const report of mayConcernOne ? inOrder : []) {
     const ctx = createFetchContext(options, { brand, report, service });
     read.push(await measureReport(withBrandSettings(ctx, { method })));
   }

@@ -3,6 +3,8 @@ import type { Credentials } from '../ports.ts';
 const REDACTED = '[redacted]';
 const DIGESTS = /[0-9a-f]{64,}/gi;
 const MAX_QUOTED = 200;
+/** Characters of a quoted place, before it and after it. */
+const AROUND = 60;
 /**
  * A `bid` of this many characters is replaced anywhere. A shorter bid is replaced only as a whole word, because five
  * digits occur by chance in many amounts, ids and times.
@@ -123,10 +125,30 @@ function encodingsOf(text: string): string[] {
 export function quoted(redact: (text: string) => string, text: string): string {
   const isCut = text.length > MAX_REDACTED;
   const clean = redact(text.slice(0, MAX_REDACTED));
-  const line = (isCut && !clean.endsWith(REDACTED) ? clean.slice(0, -MAX_SECRET) : clean)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim();
+  const line = oneLine(isCut && !clean.endsWith(REDACTED) ? clean.slice(0, -MAX_SECRET) : clean);
   return isCut || line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line;
+}
+
+/**
+ * I9: the same for the characters around a place. They are redacted together, because the place may be within a secret.
+ * Then the place is where the redacted text and the redacted rest begin to have the same end.
+ */
+export function quotedAround(redact: (text: string) => string, text: string, at: number): string {
+  const [from, to] = [Math.max(0, at - MAX_REDACTED), Math.min(text.length, at + MAX_REDACTED)];
+  const clean = redact(text.slice(from, to));
+  const rest = redact(text.slice(at, to));
+  let same = 0;
+  while (same < rest.length && clean.at(-1 - same) === rest.at(-1 - same)) same += 1;
+  const place = clean.length - same;
+  // Secrets that the ends cut are not recognized.
+  const start = Math.max(from > 0 ? MAX_SECRET : 0, place - AROUND);
+  const end = Math.min(clean.length - (to < text.length ? MAX_SECRET : 0), place + AROUND);
+  const line = oneLine(clean.slice(start, end));
+  return `${from + start > 0 ? '…' : ''}${line}${to < text.length || end < clean.length ? '…' : ''}`;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
 }
 
 const BACKSLASHES = String.raw`\\{1,4}`;
