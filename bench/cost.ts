@@ -128,7 +128,6 @@ function items(brands: number): Item[] {
       perDay: brands * calls(/^GetSecretValue/),
       price: prices.secretCall,
     },
-    { name: 'CloudWatch, metrics', atAnyTime: 1, price: prices.metric, isFixed: true },
     {
       name: 'CloudWatch, alarms (by metrics)',
       atAnyTime: alarmMetrics,
@@ -305,7 +304,7 @@ Each brand is like the one above, with hourly runs and a secret of its own:
 
 ${billOfMany()}
 
-One metric, three alarms and the queries are fixed. Everything else grows with the brands and their data.
+Three alarms and the queries are fixed. Everything else grows with the brands and their data.
 
 ## The time of a run
 
@@ -336,7 +335,7 @@ ${watcherRuns()}
 
 ## Cost drivers
 
-- **Fixed items** cost ${usd(all.filter(({ name }) => /metrics|alarms|, secrets/.test(name)))} USD: one metric, three alarms, one secret.
+- **Fixed items** cost ${usd(all.filter(({ name }) => /alarms|, secrets/.test(name)))} USD: three alarms and one secret.
 - **Lambda's time** follows the number of requests to the service. A run that is alone sends them at the brand's whole rate.
   \`clicks_detail\` costs one request for each click, so it is off by default.
 - **The watcher** runs ${day.watcherRuns} times a day and takes ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers, and reads the report states, the ledgers

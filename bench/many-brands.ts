@@ -93,7 +93,7 @@ async function once(what: Kind): Promise<void> {
   } else {
     const { problems } = await watch({
       ...{ ...access, store, notifier: { tell: async () => {} }, events: { send: async () => {} } },
-      ...{ countProblems: () => {}, pageAt: (key) => key },
+      pageAt: (key) => key,
       ...{ pipeline: 'BrandReports', controls: consoleControls('us-east-1', 'BrandReports') },
     });
     const deadline = { softMs: begun + SOFT_MS, hardMs: begun + SOFT_MS };
