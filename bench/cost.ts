@@ -323,7 +323,8 @@ ledger.
 ## Limits of many brands
 
 - **The template** has the same size for any number of brands: one schedule starts the runs of all brands, and the settings are a file
-  in the code of the functions.
+  in the code of the functions. Settings of 300 brands with five reports add 11 kB to it, and a start with them takes about 95 ms of
+  CPU instead of 82 (\`npm run bench:start\`).
 - **The watcher** may take 5 minutes. The table shows a watcher run over the simulated brand under so many names. It is measured up to
   ${MEASURED_WATCHER_RUNS[1]} brands, and beyond that each further brand adds the same:
 
