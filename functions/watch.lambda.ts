@@ -14,8 +14,8 @@ const eventSchema = object({ rebuildCatalog: z.optional(z.literal(true, { error:
 
 /**
  * Does one watcher run, then brings the catalog up to date as far as time allows: the next run continues.
- * @throws BrandReportsError on an event that is not valid, and if the watcher run or a table or view fails: then the
- * event goes to the queue, and three failures in a row raise an alarm
+ * @throws BrandReportsError on an event that is not valid, and if the watcher run or a table or view fails. Then the
+ * event goes to the queue; three failures in a row raise an alarm
  */
 export async function handler(
   event: unknown,

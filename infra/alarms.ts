@@ -30,10 +30,10 @@ const HOURS_OF_SILENCE = 3;
 export const ALARMS = {
   'watch-silent': {
     meaning:
-      `For ${HOURS_OF_SILENCE} hours each watcher run has failed, or none has started: nobody watches the pipeline, ` +
+      `For ${HOURS_OF_SILENCE} hours each watcher run has failed, or no watcher run has started: nobody watches the pipeline, ` +
       'and nobody is told of problems.',
     action:
-      'Test the function watch with the event {}, and fix the error in its result. If the test succeeds, look at the ' +
+      'Test the function watch with the event {}, and fix the error in its result. If the test succeeds, check the ' +
       'schedule that starts the function: somebody may have disabled or deleted it.',
   },
   'queue-failed': {
