@@ -112,7 +112,7 @@ export function logEventsPage(): string {
       'filter message.event = "run_ended"\n| stats sum(message.rows) as rows, sum(message.failedDays) as failed by message.brand, message.report, bin(1d)',
     ),
     'On a laptop, commands print the important events as text on standard error: `acme order_list 2026-03-09 published, 3 rows`.',
-    'No alarm reads the log. The watcher writes the metric `Problems`, and [alarms](../how-to/react-to-a-message.md) use that metric and the queues.',
+    'No alarm reads the log: [alarms](../how-to/react-to-a-message.md) use metrics of AWS.',
     ...entriesOf(OWNERS).flatMap(([owner, { title, intro }]) => [
       `## ${title}`,
       intro,

@@ -1,8 +1,8 @@
 /*
  * Performs one watcher run. Without it, somebody would have to check whether everything is in. It judges every day of every
  * report that the settings enable, and draws a page of each brand, one brand after the other, so that memory does not grow
- * with brands. Then it publishes the number of problems, sends people the news, and draws the index of the pages. If the
- * number is not published, an alarm is raised, so a run that dies before is noticed as well.
+ * with brands. Then it sends people the news, and draws the index of the pages. Runs that fail raise an alarm of Lambda's
+ * own metric.
  */
 import type { LakeAccess } from '../context/context.ts';
 import { mapConcurrent } from '../concurrency.ts';
@@ -47,8 +47,6 @@ export interface WatchOptions extends Pick<LakeAccess, 'random' | 'newId' | 'log
   clock: Pick<Clock, 'wallMs' | 'sleep'>;
   notifier: Notifier;
   events: EventSink;
-  /** Publishes the number of problems, zero included. */
-  countProblems: (count: number) => void;
   /** The name of the pipeline, e.g. the name of the stack. */
   pipeline: string;
   /** The address of a page in the lake. */
@@ -103,7 +101,6 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   const { telling, pending } = after;
   const open = openProblems(candidates, after.seen, nowMs);
   const problems = open.filter(({ finding }) => !finding);
-  options.countProblems(problems.length);
   const isNews = telling?.by === run.id;
   const message =
     isNews &&

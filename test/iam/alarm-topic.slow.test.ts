@@ -72,9 +72,9 @@ describe('topics with a customer-managed key, and the policies in docs/how-to/cd
   });
 
   it.each([
-    ['the alarm of another account', byAlarm('999999999999', 'BrandReports-problems')],
-    ['another alarm', byAlarm('123456789012', 'Payroll-problems')],
-    ['an instance whose name begins alike', byAlarm('123456789012', 'BrandReports-staging-problems')],
+    ['the alarm of another account', byAlarm('999999999999', 'BrandReports-watch-silent')],
+    ['another alarm', byAlarm('123456789012', 'Payroll-watch-silent')],
+    ['an instance whose name begins alike', byAlarm('123456789012', 'BrandReports-staging-watch-silent')],
   ])('do not let %s publish', (_name, context) => {
     expect(topicOfAlarms('sns:Publish', TOPIC, context)).toBe(false);
     for (const keyOfAlarms of keysOfAlarms) expect(keyOfAlarms(DATA_KEY, KEY, context)).toBe(false);
