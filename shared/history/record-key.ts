@@ -75,7 +75,22 @@ function rankOf(keys: Lanes): number {
   return new HashIndex(keys).firstOf.every((first, row) => first === row) ? UNIQUE : ALL;
 }
 
-function possibleKeys({ report, settings, columns, fields, keyIsNone }: KeyRules): RecordKey[] {
+/** The first key that no two records of the version share, and of which every record has all parts. */
+export async function ownKey(file: CodedFile, rules: KeyRules): Promise<RecordKey | undefined> {
+  for (const key of keysOfRecords(rules)) {
+    const ranks = await Promise.all(key.map(async (part) => rankOf(await keyHashes(file, [part]))));
+    if (ranks.every((rank) => rank >= ALL) && rankOf(await keyHashes(file, key)) === UNIQUE) return key;
+  }
+  return undefined;
+}
+
+function possibleKeys(rules: KeyRules): RecordKey[] {
+  const order = placesOfRole('order_id', rules.columns, rules.fields);
+  return [...keysOfRecords(rules), ...(isPart(order) ? [[order]] : [])];
+}
+
+/** Several days may have records of one order, so an order alone is not among these keys. */
+function keysOfRecords({ report, settings, columns, fields, keyIsNone }: KeyRules): RecordKey[] {
   const named = comparableKeys({ report, settings }, keyIsNone).map((key) =>
     fieldsOfKey(key).map((field) => placesOf(columns, [field])),
   );
@@ -83,8 +98,11 @@ function possibleKeys({ report, settings, columns, fields, keyIsNone }: KeyRules
     placesOfRole('order_id', columns, fields),
     placesOfRole('product', columns, fields),
   ];
-  const isPart = (part: KeyPart) => part.length > 0 && part.every(isPlace);
-  return [...named, [order, product], [order]].filter((key) => key.every(isPart));
+  return [...named, [order, product]].filter((key) => key.every(isPart));
+}
+
+function isPart(part: KeyPart): boolean {
+  return part.length > 0 && part.every(isPlace);
 }
 
 /**

@@ -3,10 +3,12 @@ import { carriedChecks } from '../findings/index.ts';
 import { type Policy, isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
+import { whereRecordsAre } from '../history/index.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import type { Attempt } from '../attempt/claim.ts';
 import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
+import { readLater } from './moved-days.ts';
 import { replaceVersion } from './replace-version.ts';
 
 export interface ReadingCommit {
@@ -40,18 +42,24 @@ export async function commit(
   const { queryFingerprint, timeZone } = policy;
   // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
-  const nextOf = (counts: Pick<Committed, 'rows' | 'values'>) => {
+  const nextOf = (counts: Pick<Committed, 'rows' | 'values'>, acceptsFewer = isAccepted) => {
     const last = isLast(day, policy, startedMs, counts) && isVerified && !recorded.refusedLookups?.retryAt;
     return afterReading(
       replaced,
       {
         ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest },
-        ...{ queryFingerprint, isAlone: isAlone(policy, { last, resumed, recordPages }), isAccepted },
+        ...{ queryFingerprint, isAlone: isAlone(policy, { last, resumed, recordPages }) },
+        isAccepted: acceptsFewer,
       },
       { last, past: isAfterRefresh(day, policy, startedMs) },
     );
   };
-  const read = nextOf(snapshot);
+  let read = nextOf(snapshot);
+  if (read?.outcome.keeps && replaced && snapshot.rows < replaced.rows) {
+    const lost = { day, version: replaced, reading: snapshot };
+    const where = await whereRecordsAre(ctx, lost, await readLater(ctx, day, replaced));
+    if (where === 'all') read = nextOf(snapshot, true);
+  }
   // If the version stays, its records decide whether the policy requires further readings.
   const next = read?.outcome.keeps && replaced ? nextOf(replaced) : read;
   if (!next) throw laterReading(day, replaced);

@@ -36,7 +36,9 @@ export const FACTS = {
     'one reading suffices: its pages are one snapshot, or it has only one page and is not the last reading',
   last: 'the policy plans no further reading',
   past: 'the day is older than `refresh`',
-  accepted: 'the reading was started with `--accept-fewer`',
+  lost: 'the reading has no records, and the version has some',
+  accepted:
+    'the reading was started with `--accept-fewer`, or another day has each record that it lacks, by a later reading',
   unknown: 'the ledger was made from snapshots, so it is not known how the version was read',
   third: 'at least three readings in a row contradicted each other, before `refresh` ends',
   twelfth: 'after `refresh`, twelve readings in a row failed or contradicted the version',
@@ -75,8 +77,12 @@ const KEPT: Outcomes = [
 const GIVEN_UP: Outcomes = [{ when: ['twelfth'], to: 'settled', keeps: true, givenUp: true }];
 const DOUBTED: Outcomes = [...GIVEN_UP, { to: 'unconfirmed' }];
 const CONTRADICTED: Outcomes = [...GIVEN_UP, { when: ['third'], to: 'closed' }, { to: 'unconfirmed' }];
+/** A reading without records never replaces records, whatever the state, the age or the settings of the day. */
+const STAYS: Outcomes = [...ACCEPTED, ...KEPT];
 /** Its records can no longer change: if a reading now has fewer records, the service has deleted the others. */
 const STAYS_SETTLED: Outcomes = [...ACCEPTED, { to: 'settled', keeps: true }];
+/** No reading of the whole day is in the lake yet, so later readings go on. */
+const STAYS_OPEN: Outcomes = [...ACCEPTED, { to: 'open', keeps: true }];
 
 export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outcomes>>>> = {
   missing: {
@@ -91,10 +97,14 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     rebuilt: REFUSED,
   },
   open: {
-    read_open: [{ to: 'open' }],
+    read_open: [
+      { when: ['accepted'], to: 'open' },
+      { when: ['lost'], to: 'open', keeps: true },
+      { to: 'open' },
+    ],
     equal: BELIEVED,
-    none: [...ACCEPTED, { when: ['past'], to: 'open', keeps: true }, { to: 'unconfirmed' }],
-    fewer: [...ACCEPTED, { to: 'unconfirmed' }],
+    none: STAYS_OPEN,
+    fewer: [...only(['past'], STAYS_OPEN), ...ACCEPTED, { to: 'unconfirmed' }],
     query_changed: [...ALONE, { to: 'unconfirmed' }],
     different: [...ALONE, { to: 'unconfirmed' }],
     failed: [{ to: 'open' }],
@@ -102,10 +112,19 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     rebuilt: [{ to: 'open' }],
   },
   unconfirmed: {
-    read_open: [{ when: ['unknown'], to: 'open' }, ...REFUSED],
+    read_open: [
+      ...only(['unknown', 'lost'], [{ to: 'unconfirmed', keeps: true }]),
+      { when: ['unknown'], to: 'open' },
+      ...REFUSED,
+    ],
     equal: BELIEVED,
-    none: [...ACCEPTED, ...only(['past'], KEPT), ...CONTRADICTED],
-    fewer: [...ACCEPTED, ...only(['unknown', 'past'], KEPT), ...CONTRADICTED],
+    none: [...only(['past'], STAYS), ...ACCEPTED, ...CONTRADICTED.map(kept)],
+    fewer: [
+      ...only(['unknown', 'past'], STAYS),
+      ...ACCEPTED,
+      ...only(['past'], CONTRADICTED.map(kept)),
+      ...CONTRADICTED,
+    ],
     query_changed: [...ALONE, { to: 'unconfirmed' }],
     different: [...ALONE, ...CONTRADICTED],
     failed: [...GIVEN_UP, { to: 'unconfirmed' }],
@@ -115,8 +134,8 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
   closed: {
     read_open: REFUSED,
     equal: BELIEVED,
-    none: [...ACCEPTED, ...only(['past'], KEPT), { to: 'unconfirmed' }],
-    fewer: [...ACCEPTED, ...DOUBTED],
+    none: STAYS,
+    fewer: [...only(['past'], STAYS), ...ACCEPTED, { to: 'unconfirmed' }],
     query_changed: [...ALONE, { to: 'unconfirmed' }],
     different: [...ALONE, ...DOUBTED],
     failed: [...GIVEN_UP, { to: 'closed' }],
@@ -138,6 +157,10 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
 
 function only(facts: readonly Fact[], outcomes: Outcomes): Outcomes {
   return outcomes.map(({ when = [], ...outcome }) => ({ ...outcome, when: [...facts, ...when] }));
+}
+
+function kept(outcome: Outcome): Outcome {
+  return { ...outcome, keeps: true };
 }
 
 export function outcomeOf(state: State, event: DayEvent, facts: Facts): Outcome {
@@ -191,6 +214,7 @@ export function afterReading(
   const outcome = outcomeOf(state, event, {
     ...policy,
     alone: reading.kind !== 'failed' && reading.isAlone,
+    lost: reading.kind !== 'failed' && reading.rows === 0 && (before?.rows ?? 0) > 0,
     accepted: reading.kind !== 'failed' && reading.isAccepted,
     unknown: before !== undefined && before.timeZone === undefined,
     third: !policy.past && count >= MAX_CONTRADICTIONS,

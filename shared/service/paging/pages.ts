@@ -4,7 +4,8 @@
 
 import type { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
-import { contractError, recordsOf } from '../envelope.ts';
+import { contractError, lacksList, recordsOf } from '../envelope.ts';
+import { NO_RECORDS } from '../../records/record-list.ts';
 import { acceptPages } from './end-of-pass.ts';
 import { ShownHabits } from './habits.ts';
 import {
@@ -79,11 +80,16 @@ export async function fetchPage(
 ): Promise<Page> {
   const { service, action } = request;
   const style = styleOf(request);
-  const response = await service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
-  const records = recordsOf(service, action, response);
+  const call = () => service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
+  let response = await call();
+  if (lacksList(response)) response = await call();
+  const isNothing = lacksList(response) && (cursor === null || request.paging.style === 'numbered');
+  const records = isNothing ? NO_RECORDS : recordsOf(service, action, response);
   const hash = hashOf(records);
-  const received = { ...response, count: records.count, cursor };
+  const received = { ...response, count: records.count, cursor, isNothing };
   const next = style.next(received);
+  // I8: a page without a list never stands for a page in the middle.
+  if (isNothing && next !== null) recordsOf(service, action, response);
   return {
     cursor,
     records,
