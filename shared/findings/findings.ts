@@ -232,7 +232,7 @@ function endOf(
   }
   if (state === 'settled' && settledBy({ contradictions }) === 'given_up')
     return [{ check: 'given_up', detail: inRow }];
-  const isDoubted = state !== 'settled' && contradictions >= MAX_CONTRADICTIONS;
+  const isDoubted = state !== 'settled' && state !== 'open' && contradictions >= MAX_CONTRADICTIONS;
   return isDoubted ? [{ check: 'never_agrees', detail: inRow }] : [];
 }
 

@@ -3,12 +3,11 @@ import { carriedChecks } from '../findings/index.ts';
 import { type Policy, isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
-import { whereRecordsAre } from '../history/index.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import type { Attempt } from '../attempt/claim.ts';
 import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
-import { readLater } from './moved-days.ts';
+import { isElsewhere } from './moved-days.ts';
 import { replaceVersion } from './replace-version.ts';
 
 export interface ReadingCommit {
@@ -56,9 +55,8 @@ export async function commit(
   };
   let read = nextOf(snapshot);
   if (read?.outcome.keeps && replaced && snapshot.rows < replaced.rows) {
-    const lost = { day, version: replaced, reading: snapshot };
-    const where = await whereRecordsAre(ctx, lost, await readLater(ctx, day, replaced));
-    if (where === 'all') read = nextOf(snapshot, true);
+    const reading = { ...snapshot, upstreamDigest: recorded.upstreamDigest };
+    if (await isElsewhere(ctx, day, replaced, reading)) read = nextOf(snapshot, true);
   }
   // If the version stays, its records decide whether the policy requires further readings.
   const next = read?.outcome.keeps && replaced ? nextOf(replaced) : read;

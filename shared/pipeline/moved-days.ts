@@ -1,11 +1,35 @@
-import type { RunContext } from '../context/context.ts';
-import { todayIn } from '../context/context.ts';
-import { daysBetween, monthsFrom } from '../days.ts';
+import { type RunContext, todayIn } from '../context/context.ts';
+import { daysBetween, monthOf, monthsFrom } from '../days.ts';
 import { type OtherDay, whereRecordsAre } from '../history/index.ts';
-import { type Committed, fewerRead, undamagedLedgers } from '../lake/documents/ledger.ts';
+import {
+  type Committed,
+  type VersionContent,
+  fewerRead,
+  undamagedLedgers,
+} from '../lake/documents/ledger.ts';
+
+/**
+ * Whether each record that the version has and the reading lacks is in another day, in a version whose reading began later.
+ * Looked-up records belong to the day of their upstream records, whose version has been judged before.
+ */
+export async function isElsewhere(
+  ctx: RunContext,
+  day: string,
+  version: Committed,
+  reading: VersionContent & Pick<Committed, 'upstreamDigest'>,
+): Promise<boolean> {
+  if (!ctx.upstream)
+    return (
+      (await whereRecordsAre(ctx, { day, version, reading }, await readLater(ctx, day, version))) === 'all'
+    );
+  const upstream = (await ctx.upstream.ledger(monthOf(day)).cached()).days[day]?.committed;
+  const hasChanged =
+    upstream?.digest === reading.upstreamDigest && upstream?.digest !== version.upstreamDigest;
+  return hasChanged && (reading.rows > 0 || upstream?.rows === 0);
+}
 
 /** The other days whose reading began later than that of the version, the nearest first. */
-export async function readLater(
+async function readLater(
   ctx: RunContext,
   day: string,
   { readFrom }: Pick<Committed, 'readFrom'>,
@@ -33,6 +57,7 @@ export async function movedSince(
   months: readonly string[],
   read: ReadonlySet<string>,
 ): Promise<string[]> {
+  if (ctx.upstream) return [];
   const { lastRun } = await ctx.reportState.cached();
   const lastRunMs = Date.parse(lastRun?.at ?? '');
   const ledgers = await Promise.all(months.map((month) => ctx.ledger(month).cached()));

@@ -92,8 +92,6 @@ interface ReceivedPage {
   data: JsonObject;
   count: number;
   cursor: Cursor | null;
-  /** Whether the response has an empty value in place of its list of records. */
-  isNothing: boolean;
 }
 
 interface Style {
@@ -110,8 +108,7 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
     case 'position':
       return {
         fields: (cursor) => ({ first: cursor ?? 0, [paging.pageSize.field]: pageSize }),
-        next: ({ data, isNothing }) =>
-          isNothing && !data.pageInfo ? null : nextPosition(action, data.pageInfo),
+        next: ({ data }) => nextPosition(action, data.pageInfo),
         seen: (cursor, recordsHash) => (cursor === null ? recordsHash : hashOfCursor(cursor)),
       };
     case 'numbered': {

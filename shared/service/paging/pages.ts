@@ -83,12 +83,14 @@ export async function fetchPage(
   const call = () => service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
   let response = await call();
   if (lacksList(response)) response = await call();
-  const isNothing = lacksList(response) && (cursor === null || request.paging.style === 'numbered');
+  const { paging } = request;
+  const isNothing = lacksList(response) && (cursor === null || paging.style === 'numbered');
   const records = isNothing ? NO_RECORDS : recordsOf(service, action, response);
   const hash = hashOf(records);
-  const received = { ...response, count: records.count, cursor, isNothing };
-  const next = style.next(received);
-  // I8: a page without a list never stands for a page in the middle.
+  const received = { ...response, count: records.count, cursor };
+  const isEnd = isNothing && paging.style === 'position' && !response.data.pageInfo;
+  const next = isEnd ? null : style.next(received);
+  // I8: without a list, a page is empty only at the beginning or at the numbered end, and never names a next page.
   if (isNothing && next !== null) recordsOf(service, action, response);
   return {
     cursor,
