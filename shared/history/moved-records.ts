@@ -1,62 +1,116 @@
 /*
- * Finds out whether other days have the records of a version. The service may correct the date of an order, and a change of
- * the time zone cuts all days anew. Then the day that had the records may come back empty, and another day has them.
+ * Finds records of a day in other days. The service may correct the date of an order, and a change of the time zone cuts all
+ * days anew. Then a day comes back empty although none of its records is lost.
  */
-import { type Committed, type VersionContent } from '../lake/documents/ledger.ts';
+import { type RunContext, todayIn } from '../context/context.ts';
+import { monthOf, monthsFrom } from '../days.ts';
+import {
+  type Committed,
+  type VersionContent,
+  fewerRead,
+  undamagedLedgers,
+} from '../lake/documents/ledger.ts';
 import { versionKey } from '../lake/paths.ts';
 import { HashIndex } from '../lake/table/hash-index.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import { LANES } from '../records/murmur.ts';
-import type { HistoryContext } from './day-history.ts';
 import { keyHashes, ownKey } from './record-key.ts';
 
-export interface OtherDay {
-  day: string;
-  committed: Committed;
-  /** Read only a moment ago: if no such day has a record of the version, no other day is read. */
-  isNew?: boolean;
-}
+type OfDay<Version> = readonly [day: string, version: Version];
 
 /**
- * @param version of the day; `reading`: a later reading of the day that has fewer records
- * @param others versions of other days that were read later than the version
- * @returns which of the records are in `reading` or in `others`, by a key that is their own; `none` without such a key
+ * Whether each record that the version has and the reading lacks is in another day, in a version whose reading began later.
+ * Looked-up records belong to the day of their upstream records, whose version has been judged before.
  */
-export async function whereRecordsAre(
-  ctx: HistoryContext & Required<Pick<HistoryContext, 'settings'>>,
-  { day, version, reading }: { day: string; version: Committed; reading?: VersionContent },
-  others: readonly OtherDay[],
+export async function haveMoved(
+  ctx: RunContext,
+  day: string,
+  version: Committed,
+  reading: VersionContent & Pick<Committed, 'upstreamDigest'>,
+): Promise<boolean> {
+  if (!ctx.upstream) {
+    const later = await readLater(ctx, day, version);
+    return (await foundIn(ctx, [day, version], [[day, reading], ...later])) === 'all';
+  }
+  const upstream = (await ctx.upstream.ledger(monthOf(day)).cached()).days[day]?.committed;
+  const isNew = upstream?.digest === reading.upstreamDigest && upstream?.digest !== version.upstreamDigest;
+  return isNew && (reading.rows > 0 || upstream?.rows === 0);
+}
+
+/** Of more days, the next reading decides. */
+const MAX_DAYS = 100;
+
+/**
+ * The days whose version stayed, although their last reading had fewer records, and that have a record in common with a day
+ * that was read since. They are read again at once: otherwise the record would be in two days until the next reading.
+ * @param read the days that this run has read
+ */
+export async function movedSince(
+  ctx: RunContext,
+  months: readonly string[],
+  read: ReadonlySet<string>,
+): Promise<string[]> {
+  const { lastRun } = await ctx.reportState.cached();
+  // A run that died may have read a day.
+  const isNew = ([day, { readFrom }]: OfDay<Committed>) =>
+    read.has(day) || Date.parse(readFrom) >= Date.parse(lastRun?.at ?? '');
+  const ledgers = await Promise.all(months.map((month) => ctx.ledger(month).cached()));
+  const kept = ledgers.flatMap(({ days }) =>
+    Object.entries(days).flatMap(([day, entry]): OfDay<Committed>[] => {
+      const { committed } = entry;
+      const isOver = committed?.state === 'settled' && !read.has(day);
+      return committed && fewerRead(entry) && !isOver ? [[day, committed]] : [];
+    }),
+  );
+  const moved: string[] = [];
+  for (const [day, version] of ctx.upstream ? [] : kept.slice(-MAX_DAYS)) {
+    const later = (await readLater(ctx, day, version)).filter(isNew);
+    if (later.length > 0 && (await foundIn(ctx, [day, version], later)) !== 'none') moved.push(day);
+  }
+  return moved;
+}
+
+/** The other days whose reading began later than that of the version. */
+async function readLater(ctx: RunContext, day: string, { readFrom }: Committed): Promise<OfDay<Committed>[]> {
+  const months = monthsFrom(ctx.policy.startDate, todayIn(ctx));
+  const ledgers = await undamagedLedgers(months.map((month) => ctx.ledger(month).cached()));
+  return [...ledgers.values()].flatMap(({ days }) =>
+    Object.entries(days).flatMap(([other, { committed }]): OfDay<Committed>[] =>
+      committed && other !== day && Date.parse(committed.readFrom) > Date.parse(readFrom)
+        ? [[other, committed]]
+        : [],
+    ),
+  );
+}
+
+/** Which of the records the others have, by a key that each of the records has of its own; `none` without such a key. */
+async function foundIn(
+  { report, brand, lake, settings, schema }: RunContext,
+  [day, version]: OfDay<Committed>,
+  others: readonly OfDay<VersionContent>[],
 ): Promise<'all' | 'some' | 'none'> {
-  const { report, brand, lake, settings, schema } = ctx;
   // A record that names its own day cannot move, so its key may repeat on every day.
   if (report.day.by === 'dates' && report.day.field !== undefined) return 'none';
-  const { columns } = await schema.cached();
   const { openCodedFile } = await loadCodedFile();
   const open = (of: string, { snapshot, bytes }: VersionContent) =>
     openCodedFile(fileIn(lake.store, { key: versionKey(report.table, brand, of, snapshot), bytes }));
+  const rules = { report, settings, fields: settings.fields, keyIsNone: version.values?.keyIsNone ?? false };
+  const left = new Set<number>();
   try {
     const file = await open(day, version);
-    const keyIsNone = version.values?.keyIsNone ?? false;
-    const key = await ownKey(file, { report, settings, columns, fields: settings.fields, keyIsNone });
+    const key = await ownKey(file, { ...rules, columns: (await schema.cached()).columns });
     if (!key) return 'none';
     const index = new HashIndex(await keyHashes(file, key));
-    const left = new Set(index.firstOf);
-    const meet = async (of: string, content: VersionContent) => {
-      if (content.rows === 0 || content.values?.keyIsNone) return;
+    for (const row of index.firstOf) left.add(row);
+    for (const [of, content] of others) {
+      if (content.rows === 0 || content.values?.keyIsNone) continue;
       const hashes = await keyHashes(await open(of, content), key);
       for (let row = 0; row < hashes.length / LANES; row += 1) left.delete(index.find(hashes, row) ?? -1);
-    };
-    if (reading) await meet(day, reading);
-    const inReading = left.size;
-    for (const { day: of, committed, isNew } of others) {
-      if (left.size === inReading && isNew === false) return 'none';
-      await meet(of, committed);
       if (left.size === 0) return 'all';
     }
-    return left.size < inReading ? 'some' : 'none';
   } catch (thrown) {
     damageOf(thrown);
-    return 'none';
   }
+  return left.size < version.rows && left.size > 0 ? 'some' : 'none';
 }

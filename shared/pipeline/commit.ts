@@ -1,5 +1,6 @@
 import { type Committed, laterReading } from '../lake/documents/ledger.ts';
 import { carriedChecks } from '../findings/index.ts';
+import { haveMoved } from '../history/index.ts';
 import { type Policy, isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
@@ -7,7 +8,6 @@ import type { BuiltSnapshot } from './builder.ts';
 import type { Attempt } from '../attempt/claim.ts';
 import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
-import { isElsewhere } from './moved-days.ts';
 import { replaceVersion } from './replace-version.ts';
 
 export interface ReadingCommit {
@@ -56,7 +56,7 @@ export async function commit(
   let read = nextOf(snapshot);
   if (read?.outcome.keeps && replaced && snapshot.rows < replaced.rows) {
     const reading = { ...snapshot, upstreamDigest: recorded.upstreamDigest };
-    if (await isElsewhere(ctx, day, replaced, reading)) read = nextOf(snapshot, true);
+    if (await haveMoved(ctx, day, replaced, reading)) read = nextOf(snapshot, true);
   }
   // If the version stays, its records decide whether the policy requires further readings.
   const next = read?.outcome.keeps && replaced ? nextOf(replaced) : read;

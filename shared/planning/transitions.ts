@@ -77,6 +77,7 @@ const KEPT: Outcomes = [
 const GIVEN_UP: Outcomes = [{ when: ['twelfth'], to: 'settled', keeps: true, givenUp: true }];
 const DOUBTED: Outcomes = [...GIVEN_UP, { to: 'unconfirmed' }];
 const CONTRADICTED: Outcomes = [...GIVEN_UP, { when: ['third'], to: 'closed' }, { to: 'unconfirmed' }];
+const UNCONFIRMED: Outcomes = CONTRADICTED.map((outcome): Outcome => ({ ...outcome, keeps: true }));
 /** A reading without records never replaces records, whatever the state, the age or the settings of the day. */
 const STAYS: Outcomes = [...ACCEPTED, ...KEPT];
 /** Its records can no longer change: if a reading now has fewer records, the service has deleted the others. */
@@ -113,16 +114,16 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
   },
   unconfirmed: {
     read_open: [
-      ...only(['unknown', 'lost'], [{ to: 'unconfirmed', keeps: true }]),
+      { when: ['unknown', 'lost'], to: 'unconfirmed', keeps: true },
       { when: ['unknown'], to: 'open' },
       ...REFUSED,
     ],
     equal: BELIEVED,
-    none: [...only(['past'], STAYS), ...ACCEPTED, ...CONTRADICTED.map(kept)],
+    none: [...only(['past'], STAYS), ...ACCEPTED, ...UNCONFIRMED],
     fewer: [
       ...only(['unknown', 'past'], STAYS),
       ...ACCEPTED,
-      ...only(['past'], CONTRADICTED.map(kept)),
+      ...only(['past'], UNCONFIRMED),
       ...CONTRADICTED,
     ],
     query_changed: [...ALONE, { to: 'unconfirmed' }],
@@ -157,10 +158,6 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
 
 function only(facts: readonly Fact[], outcomes: Outcomes): Outcomes {
   return outcomes.map(({ when = [], ...outcome }) => ({ ...outcome, when: [...facts, ...when] }));
-}
-
-function kept(outcome: Outcome): Outcome {
-  return { ...outcome, keeps: true };
 }
 
 export function outcomeOf(state: State, event: DayEvent, facts: Facts): Outcome {

@@ -23,7 +23,7 @@ import {
 } from '../outcome.ts';
 import type { RunContext } from '../context/context.ts';
 import type { Range } from './continuation.ts';
-import { movedSince } from '../pipeline/moved-days.ts';
+import { movedSince } from '../history/index.ts';
 import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
 import { type ReportPlan, planDay, planReport } from './plan-report.ts';
 import { type DueDay, byOrder, isUrgent, readAgain } from '../planning/plan.ts';
