@@ -56,8 +56,6 @@ export interface Outcome {
   believed?: true;
   /** The version stays, although the reading differs from it. */
   keeps?: true;
-  /** The day is settled although its last reading failed or differed. */
-  givenUp?: true;
 }
 
 /** The first outcome that applies; the last one always does. */
@@ -71,10 +69,10 @@ const BELIEVED: Outcomes = [
 const ALONE: Outcomes = only(['alone'], BELIEVED);
 const ACCEPTED: Outcomes = only(['accepted'], BELIEVED);
 const KEPT: Outcomes = [
-  { when: ['last'], to: 'settled', keeps: true, givenUp: true },
+  { when: ['last'], to: 'settled', keeps: true },
   { to: 'closed', keeps: true },
 ];
-const GIVEN_UP: Outcomes = [{ when: ['twelfth'], to: 'settled', keeps: true, givenUp: true }];
+const GIVEN_UP: Outcomes = [{ when: ['twelfth'], to: 'settled', keeps: true }];
 const DOUBTED: Outcomes = [...GIVEN_UP, { to: 'unconfirmed' }];
 const CONTRADICTED: Outcomes = [...GIVEN_UP, { when: ['third'], to: 'closed' }, { to: 'unconfirmed' }];
 const UNCONFIRMED: Outcomes = CONTRADICTED.map((outcome): Outcome => ({ ...outcome, keeps: true }));
