@@ -71,7 +71,7 @@ export async function movedSince(
   return moved;
 }
 
-/** The other days whose reading began later than that of the version. */
+/** The other days whose reading began later than the reading of the version. */
 async function readLater(ctx: RunContext, day: string, { readFrom }: Committed): Promise<OfDay<Committed>[]> {
   const months = monthsFrom(ctx.policy.startDate, todayIn(ctx));
   const ledgers = await undamagedLedgers(months.map((month) => ctx.ledger(month).cached()));

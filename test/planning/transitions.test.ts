@@ -63,7 +63,7 @@ describe('the table of states', () => {
     expect(wholes).toEqual([]);
   });
 
-  it('keeps records if a reading has none, or fewer after `refresh`, unless fewer are accepted', () => {
+  it('keeps records if a reading is empty, or has fewer after `refresh`, unless fewer are accepted', () => {
     const lost = fc.record({
       state: fc.constantFrom<State>('open', 'unconfirmed', 'closed', 'settled'),
       known: fc.subarray(facts.filter((fact) => fact !== 'accepted')),
