@@ -239,7 +239,7 @@ export function settledBy(version: Pick<VersionBefore, 'contradictions'>): 'poli
 function eventOf(reading: Reading, before: VersionBefore | undefined): DayEvent {
   if (reading.kind === 'failed') return 'failed';
   if (reading.kind === 'open') return 'read_open';
-  if (before && reading.digest === before.digest) return 'equal';
+  if (before && (reading.digest === before.digest || reading.rows + before.rows === 0)) return 'equal';
   if (reading.rows === 0) return 'none';
   if (!before) return 'different';
   const isSameQuery = before.timeZone === undefined || reading.queryFingerprint === before.queryFingerprint;
