@@ -52,9 +52,9 @@ export async function movedSince(
   read: ReadonlySet<string>,
 ): Promise<string[]> {
   const { lastRun } = await ctx.reportState.cached();
-  // A run that died may have read a day.
+  // A run that died, or whose time was up, may have read a day.
   const isNew = ([day, { readFrom }]: OfDay<Committed>) =>
-    read.has(day) || Date.parse(readFrom) >= Date.parse(lastRun?.at ?? '');
+    read.has(day) || Date.parse(readFrom) >= Date.parse(lastRun?.completeAt ?? '');
   const ledgers = await Promise.all(months.map((month) => ctx.ledger(month).cached()));
   const kept = ledgers.flatMap(({ days }) =>
     Object.entries(days).flatMap(([day, entry]): OfDay<Committed>[] => {
