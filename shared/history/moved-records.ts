@@ -21,7 +21,7 @@ type OfDay<Version> = readonly [day: string, version: Version];
 
 /**
  * Whether each record that the version has and the reading lacks is in another day, in a version whose reading began later.
- * Looked-up records belong to the day of their upstream records, whose version has been judged before.
+ * Looked-up records belong to the day of their upstream records: no record of a day stays if its upstream day is empty.
  */
 export async function haveMoved(
   ctx: RunContext,
@@ -34,8 +34,7 @@ export async function haveMoved(
     return (await foundIn(ctx, [day, version], [[day, reading], ...later])) === 'all';
   }
   const upstream = (await ctx.upstream.ledger(monthOf(day)).cached()).days[day]?.committed;
-  const isNew = upstream?.digest === reading.upstreamDigest && upstream?.digest !== version.upstreamDigest;
-  return isNew && (reading.rows > 0 || upstream?.rows === 0);
+  return upstream?.digest === reading.upstreamDigest && upstream?.rows === 0;
 }
 
 /** Of more days, the next reading decides. */

@@ -77,7 +77,7 @@ function rankOf(keys: Lanes): number {
 
 /** The first key that no two records of the version share, and of which every record has all parts. */
 export async function ownKey(file: CodedFile, rules: KeyRules): Promise<RecordKey | undefined> {
-  for (const key of keysOfRecords(rules)) {
+  for (const key of namedKeys(rules)) {
     const ranks = await Promise.all(key.map(async (part) => rankOf(await keyHashes(file, [part]))));
     if (ranks.every((rank) => rank >= ALL) && rankOf(await keyHashes(file, key)) === UNIQUE) return key;
   }
@@ -85,20 +85,18 @@ export async function ownKey(file: CodedFile, rules: KeyRules): Promise<RecordKe
 }
 
 function possibleKeys(rules: KeyRules): RecordKey[] {
-  const order = placesOfRole('order_id', rules.columns, rules.fields);
-  return [...keysOfRecords(rules), ...(isPart(order) ? [[order]] : [])];
+  const [order, product] = [
+    placesOfRole('order_id', rules.columns, rules.fields),
+    placesOfRole('product', rules.columns, rules.fields),
+  ];
+  return [...namedKeys(rules), ...[[order, product], [order]].filter((key) => key.every(isPart))];
 }
 
-/** Several days may have records of one order, so an order alone is not among these keys. */
-function keysOfRecords({ report, settings, columns, fields, keyIsNone }: KeyRules): RecordKey[] {
-  const named = comparableKeys({ report, settings }, keyIsNone).map((key) =>
-    fieldsOfKey(key).map((field) => placesOf(columns, [field])),
-  );
-  const [order, product] = [
-    placesOfRole('order_id', columns, fields),
-    placesOfRole('product', columns, fields),
-  ];
-  return [...named, [order, product]].filter((key) => key.every(isPart));
+/** The keys of the whole table. An order and its product are no such key, because several days may have them. */
+function namedKeys({ report, settings, columns, keyIsNone }: KeyRules): RecordKey[] {
+  return comparableKeys({ report, settings }, keyIsNone)
+    .map((key) => fieldsOfKey(key).map((field) => placesOf(columns, [field])))
+    .filter((key) => key.every(isPart));
 }
 
 function isPart(part: KeyPart): boolean {
