@@ -1,5 +1,6 @@
 import { type Committed, laterReading } from '../lake/documents/ledger.ts';
 import { carriedChecks } from '../findings/index.ts';
+import { haveMoved } from '../history/index.ts';
 import { isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
@@ -35,19 +36,23 @@ export async function commit(
   const { queryFingerprint, timeZone } = policy;
   // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
-  const nextOf = (counts: Pick<Committed, 'rows' | 'values'>) => {
+  const nextOf = (counts: Pick<Committed, 'rows' | 'values'>, acceptsFewer = isAccepted) => {
     const last = isLast(day, policy, startedMs, counts) && isVerified && !recorded.refusedLookups?.retryAt;
     return afterReading(
       replaced,
       {
         ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest },
         // I11: no later reading would correct the last one.
-        ...{ queryFingerprint, isAlone: !mayHaveGap && !(last && isSplit), isAccepted },
+        ...{ queryFingerprint, isAlone: !mayHaveGap && !(last && isSplit), isAccepted: acceptsFewer },
       },
       { last, past: isAfterRefresh(day, policy, startedMs) },
     );
   };
-  const read = nextOf(snapshot);
+  let read = nextOf(snapshot);
+  if (read?.outcome.keeps && replaced && snapshot.rows < replaced.rows) {
+    const reading = { ...snapshot, upstreamDigest: recorded.upstreamDigest };
+    if (await haveMoved(ctx, day, replaced, reading)) read = nextOf(snapshot, true);
+  }
   // If the version stays, its records decide whether the policy requires further readings.
   const next = read?.outcome.keeps && replaced ? nextOf(replaced) : read;
   if (!next) throw laterReading(day, replaced);

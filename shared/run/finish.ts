@@ -6,7 +6,7 @@ import { vacuumLedgerTable, forgetOldVersions, vacuum } from './vacuum.ts';
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
-import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
+import { fewerRead, hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -164,6 +164,8 @@ async function examinedMonth(
   const mustBeExamined =
     hasPendingPublication(ctx, ledger) ||
     waitingDays(new Map([[month, ledger]]), ctx.policy, nowMs).length > 0 ||
+    // Its records may turn up in a day of another month.
+    Object.values(ledger.days).some((entry) => fewerRead(entry) && entry.committed?.state !== 'settled') ||
     hasNewEvents(ctx, ledger, published);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,

@@ -1,7 +1,7 @@
 /**
  * Classifies a response before anything in it is used. Otherwise an error page, a truncated body or a refusal with HTTP
  * 200 would count as a page without records, and a day would be committed empty (I8). The checks, in order: the
- * response is whole, its status is 2xx, it is a JSON object, its `code` is 0, and its `data` is an object. Messages
+ * response is whole, its status is 2xx, it is a JSON object, its `code` is 0, and its `data` is an object or empty. Messages
  * quote only through `quote`, which redacts (I9). The records of a page are found in `data`.
  */
 import { isUtf8 } from 'node:buffer';
@@ -240,7 +240,7 @@ function classifyEnvelope(
     // I10: a code names no cause, so it may be one of the credentials until the service accepts them.
     return fail('refused', isProven ? 'contract' : 'auth', 'service_code', message, context);
   }
-  const { data } = envelope;
+  const data = isNothing(envelope.data) ? {} : envelope.data;
   if (!isJsonObject(data)) return broken(`"data" of the response is ${shown(data)}, an object is expected`);
   const pageInfo = isJsonObject(data.pageInfo) ? data.pageInfo : {};
   const [repeated] = [envelope, data, pageInfo].flatMap(duplicateKeys);
@@ -255,6 +255,19 @@ function toCheck(isProven: boolean): string {
   return isProven
     ? 'it accepts these credentials for other requests, so check the permission for this report, and the filters'
     : `check bid, token and secret, the clock, and the settings (service, firstPage, filters)${BY_CHECK}`;
+}
+
+/** Whether a service may have sent the value in place of an object or a list that would be empty. */
+function isNothing(value: Json | undefined): boolean {
+  const isEmpty =
+    Array.isArray(value) || isJsonObject(value) ? Object.keys(value).length === 0 : value === null;
+  return isEmpty || value === undefined;
+}
+
+/** I8: whether the response has an empty value in place of the list of records. It proves less than an empty list. */
+export function lacksList({ data, scanned }: Pick<ServiceResponse, 'data' | 'scanned'>): boolean {
+  if (scanned || Array.isArray(data.list)) return false;
+  return isNothing(data) || (Object.hasOwn(data, 'list') && isNothing(data.list));
 }
 
 /** The error of a response that violates the interface; nothing in such a response is used. */

@@ -270,7 +270,7 @@ function missingDays(
 const REPORTED_MS = 14 * DAY_MS;
 /** Findings that compare a day with its earlier state: for them the age of the change counts, not the age of the day. */
 const OF_CHANGES = [
-  ...['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'],
+  ...['rows_fell', 'sum_fell', 'never_agrees', 'came_back_empty', 'rows_kept', 'given_up'],
   // A field such as the time of a payment is first filled in records of an old day.
   'new_column',
 ];

@@ -33,7 +33,7 @@ describe('the findings of coverage', () => {
     expect(rowsOfMonth().map(({ dt, findings }) => [dt, findings])).toEqual([
       ['2026-03-12', null],
       ['2026-03-13', 'rows_fell (100 rows before, 40 now)'],
-      ['2026-03-14', 'emptied (100 rows before); link_differs (2)'],
+      ['2026-03-14', 'rows_fell (100 rows before, 0 now); link_differs (2)'],
       ['2026-03-15', null],
     ]);
   });

@@ -59,7 +59,6 @@ describe('a day compared with its earlier content', () => {
     ['two rows of three', { rows: 2, checks: { before: earlier(3) } }, null],
     ['nine rows fewer', { rows: 1, checks: { before: earlier(10) } }, null],
     ['ten rows fewer', { rows: 1, checks: { before: earlier(11) } }, 'rows_fell (11 rows before, 1 now)'],
-    ['no rows, but one row before', { rows: 0, checks: { before: earlier(1) } }, 'emptied (1 row before)'],
     ['no rows, as before', { rows: 0, checks: { before: earlier(0) } }, null],
     ['no earlier version', { rows: 0 }, null],
     [
@@ -293,12 +292,12 @@ describe('a day in another time zone than the day before', () => {
 });
 
 describe('a day whose last readings are not believed', () => {
-  const disregarded = { at: NOW, rows: 2, queryFingerprint: policy.queryFingerprint };
-  const ofDay = (change: Partial<Committed>, isDisregarded = false): FindingFacts => {
+  const ofDay = (change: Partial<Committed>, rows?: number): FindingFacts => {
+    const disregarded = rows !== undefined && { at: NOW, rows, queryFingerprint: policy.queryFingerprint };
     const own = facts({ rows: 7, ...change });
     const entryOn = (day: string) => {
       const entry = own.entryOn(day);
-      return entry && { ...entry, ...(isDisregarded && { disregarded }) };
+      return entry && { ...entry, ...(disregarded && { disregarded }) };
     };
     return { ...own, entryOn };
   };
@@ -317,13 +316,19 @@ describe('a day whose last readings are not believed', () => {
       ofDay({ state: 'settled', contradictions: 12 }),
       'given_up (12 in a row failed or differed)',
     ],
-    ['a finding if its rows stay', ofDay({ state: 'settled' }, true), 'rows_kept (7 rows, 2 now)'],
+    ['a finding if its rows stay', ofDay({ state: 'settled' }, 2), 'rows_kept (7 rows, 2 now)'],
+    ['a finding if it came back empty', ofDay({}, 0), 'came_back_empty (7 rows, 0 now)'],
     [
       'one finding if its rows stay and it is given up',
-      ofDay({ state: 'settled', contradictions: 1 }, true),
+      ofDay({ state: 'settled', contradictions: 1 }, 2),
       'rows_kept (7 rows, 2 now)',
     ],
-    ['no finding while it is open', ofDay({ state: 'open', contradictions: 3 }, true), null],
+    ['no finding while it is open', ofDay({ state: 'open', contradictions: 3 }), null],
+    [
+      'a finding if it is open and came back empty',
+      ofDay({ state: 'open' }, 0),
+      'came_back_empty (7 rows, 0 now)',
+    ],
   ])('has %s', (_name, given, expected) => {
     expect(findingsText(findingsOf(given))).toBe(expected);
   });
@@ -331,7 +336,7 @@ describe('a day whose last readings are not believed', () => {
   it.each<[string, FindingFacts, string]>([
     ['never agrees', ofDay({ contradictions: 3, checks: { before: earlier(1) } }), READ],
     ['is given up', ofDay({ state: 'settled', contradictions: 12, checks: { before: earlier(1) } }), READ],
-    ['keeps its rows', ofDay({ state: 'settled', checks: { before: earlier(1) } }, true), NOW],
+    ['keeps its rows', ofDay({ state: 'settled', checks: { before: earlier(1) } }, 2), NOW],
   ])('is reported with the time of the reading that shows it: it %s', (_name, given, since) => {
     const findings = findingsOf(given);
     expect(findings).toMatchObject([{ since, isCertain: true }]);

@@ -231,10 +231,10 @@ describe('a refresh', () => {
       '2026-03-01T05:00:00.000Z',
     ],
     [
-      'a day later, if the day has never been read whole',
+      'by the policy, even if the day has never been read whole',
       { state: 'open' },
       policy.queryFingerprint,
-      '2026-03-21T15:00:00.000Z',
+      '2026-03-21T14:30:00.000Z',
     ],
   ])('I11: after a disregarded reading, is due %s', (_name, change, queryFingerprint, due) => {
     const disregarded = { at: NOW, rows: 0, queryFingerprint };

@@ -230,8 +230,7 @@ describe('an envelope', () => {
     ['{"code":false}', 'final contract envelope', `"code" of the response is <false>, ${anInteger}`],
     ['{"code":0.0}', 'final contract envelope', `"code" of the response is <0.0>, ${anInteger}`],
     ['{"code":1e400}', 'final contract envelope', `"code" of the response is <1e400>, ${anInteger}`],
-    ['{"code":0}', 'final contract envelope', `"data" of the response is missing, ${anObject}`],
-    ['{"code":0,"data":null}', 'final contract envelope', `"data" of the response is <null>, ${anObject}`],
+    ['{"code":0,"data":""}', 'final contract envelope', `"data" of the response is <"">, ${anObject}`],
     ['{"code":0,"data":[1]}', 'final contract envelope', `"data" of the response is <[1]>, ${anObject}`],
     [
       '{"code":7,"msg":"no"}',
@@ -248,6 +247,13 @@ describe('an envelope', () => {
     expect(shown).toMatchObject({ is, status: 200 });
     expect(shown.message).toContain(message);
   });
+
+  it.each(['{"code":0}', ...['{}', '[]', 'null'].map((data) => `{"code":0,"data":${data}}`)])(
+    'I8: %s has no data',
+    (text) => {
+      expect(classified(200, text)).toMatchObject({ is: 'success', response: { data: {} } });
+    },
+  );
 
   it.each(['0', '"0"'])('with code %s is accepted', (code) => {
     expect(classified(200, `{"code":${code},"data":{"a":[{"b":1,"b":2}]}}`)).toMatchObject({

@@ -4,8 +4,8 @@
 
 import type { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
-import { keysOf } from '../../records/record-list.ts';
-import { contractError, recordsOf } from '../envelope.ts';
+import { NO_RECORDS, keysOf } from '../../records/record-list.ts';
+import { contractError, lacksList, recordsOf } from '../envelope.ts';
 import { acceptPages } from './end-of-pass.ts';
 import { ShownHabits } from './habits.ts';
 import {
@@ -78,13 +78,19 @@ export async function fetchPage(
 ): Promise<Page> {
   const { service, action, paging, key } = request;
   const style = styleOf(request);
-  const response = await service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
-  const records = recordsOf(service, action, response);
+  const call = () => service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
+  let response = await call();
+  if (lacksList(response)) response = await call();
+  const isNothing = lacksList(response) && (cursor === null || paging.style === 'numbered');
+  const records = isNothing ? NO_RECORDS : recordsOf(service, action, response);
   const hash = hashOf(records);
   const keyOfLast = paging.style === 'position' ? keysOf(records, key).at(-1) : undefined;
   const lastKey = keyOfLast === undefined ? undefined : hashOfCursor(keyOfLast);
   const received = { ...response, count: records.count, cursor, lastKey };
-  const next = style.next(received);
+  const isEnd = isNothing && paging.style === 'position' && !response.data.pageInfo;
+  const next = isEnd ? null : style.next(received);
+  // I8: without a list, a page is empty only at the beginning or at the numbered end, and never names a next page.
+  if (isNothing && next !== null) recordsOf(service, action, response);
   return {
     cursor,
     records,
