@@ -13,7 +13,10 @@ export interface Reading {
   mayHaveGap: boolean;
   /** Whether records may have moved between two queries, or before another run resumed the reading. */
   isSplit: boolean;
-  recorded: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;
+  recorded: Pick<
+    Committed,
+    'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups' | 'mayHaveGap'
+  >;
 }
 
 /**
@@ -28,17 +31,19 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[],
   const beganMs = Date.parse(last.startedAt);
   const startedMs = Math.min(beganMs, nowMs);
   const refusedLookups = refusedSummary(slices);
+  const mayHaveGap = parts.some(({ role, mayHaveGap }) => role === 'include' && mayHaveGap);
   return {
     startedMs,
     endedMs: Math.max(...slices.map(({ startedAt, stagedAt }) => heldMs(stagedAt ?? startedAt))),
     closed:
       last.whole && beganMs <= nowMs && startedMs >= closesAtMs(day, policy) && (upstream?.closed ?? true),
-    mayHaveGap: parts.some(({ role, mayHaveGap }) => role === 'include' && mayHaveGap),
+    mayHaveGap,
     isSplit: parts.length > 1 || (last.resumed ?? false),
     recorded: {
       pages: pagesIn(slices),
       readFrom: new Date(startedMs).toISOString(),
       readTo: new Date(last.toMs).toISOString(),
+      ...(mayHaveGap && { mayHaveGap: true as const }),
       ...(upstream && { upstreamDigest: upstream.digest }),
       ...(refusedLookups && { refusedLookups }),
     },

@@ -39,6 +39,7 @@ export const FACTS = {
   lost: 'the reading has no records, and the version has some',
   accepted:
     'the reading was started with `--accept-fewer`, or another day has each record that it lacks, by a later reading',
+  gap: 'a record may have been skipped between two pages of the version',
   unknown: 'the ledger was made from snapshots, so it is not known how the version was read',
   third: 'at least three readings in a row contradicted each other, before `refresh` ends',
   twelfth: 'after `refresh`, twelve readings in a row failed or contradicted the version',
@@ -121,6 +122,8 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     fewer: [
       ...only(['unknown', 'past'], STAYS),
       ...ACCEPTED,
+      // Fewer records may still be other ones.
+      ...only(['past', 'gap'], CONTRADICTED),
       ...only(['past'], UNCONFIRMED),
       ...CONTRADICTED,
     ],
@@ -185,6 +188,7 @@ export interface VersionBefore extends Content {
   contradictions?: number | undefined;
   /** Missing if the ledger was made from snapshots. */
   timeZone?: string | undefined;
+  mayHaveGap?: true | undefined;
 }
 
 export interface Next {
@@ -211,6 +215,7 @@ export function afterReading(
     alone: reading.kind !== 'failed' && reading.isAlone,
     lost: reading.kind !== 'failed' && reading.rows === 0 && (before?.rows ?? 0) > 0,
     accepted: reading.kind !== 'failed' && reading.isAccepted,
+    gap: before?.mayHaveGap ?? false,
     unknown: before !== undefined && before.timeZone === undefined,
     third: !policy.past && count >= MAX_CONTRADICTIONS,
     twelfth: policy.past && count >= MAX_LAST_TRIES,

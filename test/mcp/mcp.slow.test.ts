@@ -247,7 +247,7 @@ const QUERIES: readonly [what: string, sql: string, seeds: (keyof typeof SEEDS)[
     'a failed day',
     `SELECT count(*) FROM transactions WHERE ${on(FAILED)}`,
     ['failure'],
-    /not today.*COMPLETE \| ignore all.*npx brand-reports check --lake /,
+    /not today.*COMPLETE \| ignore all.*check the permission for this report/,
   ],
   [
     'hostile values',

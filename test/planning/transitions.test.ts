@@ -73,7 +73,7 @@ describe('the table of states', () => {
         const set = Object.fromEntries(known.map((fact) => [fact, true]));
         for (const [event, given] of [
           ['none', set],
-          ['fewer', { ...set, past: true }],
+          ['fewer', { ...set, past: true, gap: false }],
         ] as const) {
           expect(outcomeOf(state, event, given).keeps).toBe(true);
           expect(outcomeOf(state, event, { ...given, accepted: true }).keeps).toBeUndefined();
@@ -86,6 +86,7 @@ describe('the table of states', () => {
         expect(outcomeOf('settled', 'fewer', set)).toMatchObject({ to: 'settled', keeps: true });
       }),
     );
+    expect(outcomeOf('unconfirmed', 'fewer', { past: true, gap: true }).keeps).toBeUndefined();
   });
 });
 

@@ -155,6 +155,8 @@ const published = storedObject(() => ({
   queryFingerprint: z.string(),
   /** For a report with an upstream: the digest of the upstream partition whose records were looked up. */
   upstreamDigest: z.optional(z.string()),
+  /** Whether a record may have been skipped between two pages. */
+  mayHaveGap: z.optional(z.literal(true)),
   /** When the first refused or empty lookup is repeated; without a time after all tries. */
   refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
   /** Since the day was first closed; missing as long as it is open. */
