@@ -332,13 +332,12 @@ ${watcherRuns()}
 ## Cost drivers
 
 - **Fixed items** cost ${usd(all.filter(({ name }) => /metrics|alarms|, secrets/.test(name)))} USD: one metric, three alarms, one secret.
-- **Lambda's time** follows the number of requests to the service. A run that is alone sends them at the brand's whole rate.
-  \`clicks_detail\` costs one request for each click, so it is off by default.
+- **Lambda's time** follows the number of requests to the service. \`clicks_detail\` costs one request for each click, so it is off by default.
 - **The watcher** runs ${day.watcherRuns} times a day and takes ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers, and reads the report states, the ledgers
   of five months and the ledgers of months in which a day is due: ${rounded(watcherRunOf(1).gets * day.watcherRuns)} GET a day here.
 - **Age** costs little: a run reads ledgers and partitions only of months in which a day may be due.
 - **Storage** costs little. Replaced snapshots are removed after \`snapshotRetentionDays\`, raw records after \`rawRetentionDays\`. A day
-  leaves ${rounded(day.versions, 2)} older versions of ${rounded(day.versionBytes / 1e6, 2)} MB in all, most of them of the open day. They stay for ${day.snapshotRetentionDays} days and up to two more.
+  leaves ${rounded(day.versions, 2)} older versions of ${rounded(day.versionBytes / 1e6, 2)} MB in all, most of them of the open day.
 
 ## Requests to the service
 
