@@ -335,7 +335,7 @@ ${watcherRuns()}
 - **Lambda's time** follows the number of requests to the service. \`clicks_detail\` costs one request for each click, so it is off by default.
 - **The watcher** runs ${day.watcherRuns} times a day and takes ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers, and reads the report states, the ledgers
   of five months and the ledgers of months in which a day is due: ${rounded(watcherRunOf(1).gets * day.watcherRuns)} GET a day here.
-- **Age** costs little: a run reads ledgers and partitions only of months in which a day may be due.
+- **Age** costs little: a run reads ledgers and partitions only of months in which a day may be due. Once a day it reads all.
 - **Storage** costs little. Replaced snapshots are removed after \`snapshotRetentionDays\`, raw records after \`rawRetentionDays\`. A day
   leaves ${rounded(day.versions, 2)} older versions of ${rounded(day.versionBytes / 1e6, 2)} MB in all, most of them of the open day.
 

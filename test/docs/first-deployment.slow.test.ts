@@ -13,9 +13,7 @@ const json: unknown = Template.fromStack(stackOf({ catalogs: ['hive'], ...input 
 
 it(`${RESOURCES} has a line for each resource of the settings in ${PAGE}`, () => {
   const { Resources } = parseTemplate(JSON.stringify(json));
-  const rows = textOf(RESOURCES).matchAll(
-    /^\| `(\w+)` \| `([\w:]+)` \| .+ \|$/gm,
-  );
+  const rows = textOf(RESOURCES).matchAll(/^\| `(\w+)` \| `([\w:]+)` \| .+ \|$/gm);
   expect([...rows].map(([, id, type]) => `${id} ${type}`)).toEqual(
     Object.entries(Resources).map(([id, { Type }]) => `${id.replace(/[0-9A-F]{8}$/, '')} ${Type}`),
   );
