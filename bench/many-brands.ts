@@ -4,10 +4,7 @@
  * catalog is a double that points at every committed version, as before an upgrade.
  */
 import { hash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { consoleControls } from '../functions/console-controls.ts';
-import { bundleFunction } from '../infra/bundle-function.ts';
 import { openBucket } from '../shared/adapters/aws/s3-lake.ts';
 import { leaseOnlyRuns } from '../shared/adapters/aws/s3-store.ts';
 import { tuneHeap } from '../shared/adapters/heap.ts';
@@ -22,15 +19,12 @@ import type { Catalog, Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import { runSync } from '../shared/run/run.ts';
 import { parseSettings, type Settings } from '../shared/settings/settings.ts';
-import { SETTINGS_FILE, settingsOfText } from '../shared/settings/settings-file.ts';
 import { watch } from '../shared/watcher/index.ts';
 import { storeAround } from '../test/fakes/lake-around.ts';
 import { memoryStore } from '../test/fakes/memory-store.ts';
 import { startS3Server } from '../test/fakes/s3-server.ts';
 import { readDay, storeDays } from '../test/status/stored-ledgers.ts';
-import { withFolder } from './compare/folder.ts';
 import { type Measured, measure } from './compare/measure.ts';
-import { importMs } from './compare/start.ts';
 import { prices } from './cost/prices.ts';
 
 const LATENCY_MS = 20;
@@ -93,7 +87,7 @@ async function once(what: Kind): Promise<void> {
   } else {
     const { problems } = await watch({
       ...{ ...access, store, notifier: { tell: async () => {} }, events: { send: async () => {} } },
-      ...{ countProblems: () => {}, pageAt: (key) => key },
+      pageAt: (key) => key,
       ...{ pipeline: 'BrandReports', controls: consoleControls('us-east-1', 'BrandReports') },
     });
     const deadline = { softMs: begun + SOFT_MS, hardMs: begun + SOFT_MS };
@@ -192,18 +186,6 @@ async function all(): Promise<void> {
   console.log(
     `The largest page of a brand: ${Math.max(...sizes('status/coverage/'))} bytes; the index: ${sizes('status/coverage.html').join()}.`,
   );
-  await withFolder(async (folder) => {
-    const main = join(folder, 'main.js');
-    bundleFunction({ entryPoints: ['functions/sync.lambda.ts'] }, folder);
-    const file = join(dirname(main), SETTINGS_FILE);
-    writeFileSync(file, JSON.stringify(settings));
-    settingsOfText(JSON.stringify(settings));
-    const times: number[] = [];
-    for (let round = 0; round < 5; round += 1) times.push(await importMs(main));
-    console.log(
-      `A start of sync with these settings: ${Math.min(...times).toFixed(0)} ms of CPU at best of 5.`,
-    );
-  });
   process.exit();
 }
 

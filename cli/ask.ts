@@ -51,5 +51,5 @@ export function openQuestions(): Questions {
 }
 
 function noAnswer() {
-  return configError('no_answer', 'The input ended before all questions were answered. Nothing was written.');
+  return configError('no_answer', 'The input ended before all questions were answered.');
 }

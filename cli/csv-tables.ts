@@ -6,7 +6,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
-import { counted, note } from './output.ts';
+import { counted } from '../shared/exact-number.ts';
+import { note } from './output.ts';
 import { oneLine } from './terminal-text.ts';
 
 export interface CsvTable {

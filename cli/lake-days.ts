@@ -7,7 +7,8 @@ import { reports } from '../shared/reports/index.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
 import { CELL_KINDS, type CellKind, cellKindOf } from '../shared/status/cell-kinds.ts';
 import { tableStatuses } from '../shared/status/table-statuses.ts';
-import { counted, rangesText } from '../shared/status/problems.ts';
+import { counted } from '../shared/exact-number.ts';
+import { rangesText } from '../shared/status/problems.ts';
 import { withRunnableCommands } from './printed-command.ts';
 
 export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };
@@ -37,14 +38,11 @@ const COMPLETE = 'COMPLETE: each day of this answer was read whole after its end
 
 type Fact = readonly [day: LakeDay, what: string, detail: string | undefined];
 
-/** The lines at the head of an answer that reads these days. @param unreadable the files whose rows it lacks */
-export function notesOf(days: readonly LakeDay[], unreadable: readonly string[], nowMs: number): string[] {
+/** The lines at the head of an answer that reads these days. */
+export function notesOf(days: readonly LakeDay[], nowMs: number): string[] {
   const lacking = days.filter(({ kind }) => kind === 'to_come' || !isComplete(kind));
   const why = ({ failure }: LakeDay) => failure && withRunnableCommands(failure.message);
-  const incomplete = [
-    ...unreadable.map((what) => `- unreadable, so its rows are left out: ${what}`),
-    ...linesOf(lacking.map((day): Fact => [day, CELL_KINDS[day.kind].name, why(day)])),
-  ];
+  const incomplete = linesOf(lacking.map((day): Fact => [day, CELL_KINDS[day.kind].name, why(day)]));
   const findings = days.flatMap((day) =>
     (day.findings ?? []).map(({ title, detail }): Fact => [day, title, `${day.dt}: ${detail}`]),
   );
@@ -68,6 +66,6 @@ function linesOf(facts: readonly Fact[]): string[] {
   return [...groups].map(([head, same]) => {
     const days = same.map(([day]) => day);
     const details = listed([...new Set(same.flatMap(([, , detail]) => detail ?? []))]);
-    return `${head} on ${counted(days)}: ${rangesText(days)}${details && ` (${details})`}`;
+    return `${head} on ${counted(days.length, 'day')}: ${rangesText(days)}${details && ` (${details})`}`;
   });
 }

@@ -18,7 +18,8 @@ const SHARED = {
     '--credentials <file>',
     'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …, "baseUrl": …}}; "baseUrl" is optional. Or "aws": the ' +
       'secret that secretName names in AWS Secrets Manager. (Default: the same JSON in the environment variable ' +
-      'BRAND_REPORTS_CREDENTIALS, or BRAND_REPORTS_<BRAND>_BID, _TOKEN, _SECRET and _BASE_URL. Then, for a lake in S3, "aws".)',
+      'BRAND_REPORTS_CREDENTIALS, or BRAND_REPORTS_<BRAND>_BID, _TOKEN, _SECRET and _BASE_URL. Then credentials.json if it ' +
+      'exists. Then, for a lake in S3, "aws".)',
   ),
   lake: new Option('--lake <lake>', 'a folder or s3://bucket/prefix').default(DEFAULT_LAKE),
   database: new Option(
@@ -62,10 +63,15 @@ export class CliCommand extends Command {
     return this;
   }
 
-  /** Ends the help. @param examples what follows the name of the program */
+  /** Ends the help, and errors of the command line. @param examples what follows the name of the program */
   example(examples: string | readonly string[], notes = ''): this {
     const lines = [examples].flat().map((example) => `  $ brand-reports ${example}`);
-    return this.addHelpText('after', ['', ...(notes ? [notes, ''] : []), 'Example:', ...lines].join('\n'));
+    const [first = ''] = [examples].flat();
+    const next = `Example: npx brand-reports ${first}\nRun it with --help to see what is allowed.`;
+    return this.showHelpAfterError(next).addHelpText(
+      'after',
+      ['', ...(notes ? [notes, ''] : []), 'Example:', ...lines].join('\n'),
+    );
   }
 }
 

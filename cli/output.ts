@@ -57,17 +57,3 @@ export function echo(typed: string): void {
 export function printJson(document: unknown): void {
   print(JSON.stringify(document));
 }
-
-/** A whole number with thousands separators: `12,345`. Loading Intl for it would take longer than most commands. */
-export function count(number: number): string {
-  return String(number).replaceAll(/\B(?=(\d{3})+$)/g, ',');
-}
-
-/** An instant in ISO 8601 for people: `2026-02-05 06:12 UTC`. */
-export function instantText(at: string): string {
-  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-export function counted(number: number, noun: string): string {
-  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
-}

@@ -20,7 +20,7 @@ export function printedCommand(name: string, words: readonly string[] = [], flag
 
 /** Commands in quotes, or after a colon at the end. Only plain words match, because messages also quote text from outside. */
 const COMMANDS =
-  /(?<="|: )brand-reports (?:check|close|init|rebuild|status|sync|verify)\b[\w @%+=:,./-]*(?="|$)/g;
+  /(?<="|: )brand-reports (?:check|close|diff|erase|init|open|rebuild|rollback|statement|status|sync|verify)\b[\w @%+=:,./-]*(?="|$)/g;
 
 /** Adds the flags of this invocation to the commands in a message of the core, which contains none and may be stored. */
 export function withRunnableCommands(message: string): string {

@@ -63,7 +63,11 @@ export function asSqlError(thrown: unknown): never {
   // Only the session's time limit interrupts.
   if (/INTERRUPT Error/.test(message))
     throw configError('sql', 'The SQL took too long and was ended. Select fewer days or columns.');
-  throw configError('sql', message);
+  const isOfDay = /Cannot (compare|mix) .*VARCHAR.*(DATE|TIMESTAMP)|(DATE|TIMESTAMP).*VARCHAR/.test(message);
+  throw configError(
+    'sql',
+    isOfDay ? `${message}\ndt is text: compare the column day, which is a DATE, instead.` : message,
+  );
 }
 
 async function* jsonText(result: QueryResult): AsyncGenerator<string> {

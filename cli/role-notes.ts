@@ -1,10 +1,8 @@
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
 import type { SettingsNote, UsedSettings } from '../shared/lake/documents/brand-settings.ts';
-import { hasRows } from '../shared/lake/documents/ledger.ts';
 import type { ReportLedgers } from '../shared/lake/documents/read.ts';
 import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
-import { type ReportRegistry, allViews, rolesUsedBy, viewsOf } from '../shared/reports/definition.ts';
-import { type RoleFields, fieldsIn } from '../shared/roles/index.ts';
+import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';
 
@@ -34,37 +32,14 @@ export function gapNotes(
 ): string[] {
   const notes = ledgers.flatMap((own) => {
     const fields = roles.get(own.report.table)?.[own.brand]?.fields;
-    const gaps = roleGaps(own, reports, fields)
+    return roleGaps(own, reports, fields, true)
       .map((gap) => ({ ...gap, views: gap.views.filter(isNamed) }))
-      .filter(({ views }) => views.length > 0);
-    return [...gaps.map(gapText), ...excluded(own, reports, fields, isNamed)];
+      .filter(({ views }) => views.length > 0)
+      .map((gap) => `${gapText(gap)}: ${gap.setting}`);
   });
   const more = notes.length - MAX_NOTES;
   return [
     ...notes.slice(0, MAX_NOTES).map((text) => oneLine(`note: ${text}`)),
     ...(more > 0 ? [`note: ${more} more roles have no field: ${printedCommand('status')}`] : []),
   ];
-}
-
-/** A text for each role that sums of these views need, and that the settings exclude with null. */
-function excluded(
-  { brand, report, ledgers, columns = [] }: ReportLedgers,
-  reports: ReportRegistry,
-  fields: RoleFields = {},
-  isNamed: (view: string) => boolean,
-): string[] {
-  if (!hasRows(ledgers.values())) return [];
-  const hasLineState = fieldsIn(columns, fields).line_state !== undefined;
-  return (['amount', 'commission', 'state'] as const).flatMap((role) => {
-    const isExcluded = fields[role] === null && !(role === 'state' && hasLineState);
-    const isUsed = (of: { table: string; name: string }) => of.table === report.table && of.name === role;
-    const views = viewsOf(reports, report)
-      .filter((view) => isNamed(view.name) && rolesUsedBy(allViews(reports), view).some(isUsed))
-      .map(({ name }) => name);
-    return isExcluded && views.length > 0
-      ? [
-          `${brand} ${report.name}: by its settings no field has the role ${role}, so sums are NULL in ${views.join(', ')}`,
-        ]
-      : [];
-  });
 }

@@ -7,6 +7,7 @@ import {
   fixedCredentials,
   readCredentialsFile,
 } from '../shared/adapters/credentials.ts';
+import { OWN_CREDENTIALS } from '../shared/adapters/default-settings.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId, systemClock } from '../shared/adapters/system-clock.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
@@ -15,7 +16,9 @@ import { sendRequest } from '../shared/adapters/send-request.ts';
 import { dayOf } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { closestMatch } from '../shared/validation/closest-match.ts';
+import { holderText } from '../shared/lake/documents/brand-lease.ts';
 import { StoredSettings } from '../shared/lake/documents/brand-settings.ts';
+import { createLakeDocuments } from '../shared/lake/documents/lake-documents.ts';
 import type { Log } from '../shared/log-events.ts';
 import type { LakeAccess } from '../shared/context/context.ts';
 import type { CredentialSource, Lake } from '../shared/ports.ts';
@@ -185,18 +188,28 @@ export function checkOrder(from: string | undefined, to: string | undefined): vo
   throw configError('days_reversed', `--from ${from} is after --to ${to}. Swap them.`);
 }
 
+/** The runs that read days of the brands, for messages of commands that they keep waiting. */
+export async function runningNow(access: LakeAccess, brands: readonly string[]): Promise<string> {
+  const documents = createLakeDocuments({ store: access.lake.store, ...access });
+  const leases = brands.map(
+    async (brand) => `${brand} (${holderText(await documents.lease(brand).refresh())})`,
+  );
+  return `another run is reading days of ${(await Promise.all(leases)).join(', ')}`;
+}
+
 /** @returns the credentials. If they are local, reading them sends no request, so errors are found before the run */
 export async function credentialSource(
   { credentials: given, lake }: Pick<SharedFlags, 'credentials' | 'lake'>,
   settings: Pick<Settings, 'brands' | 'deployment'>,
 ): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
   const local = (credentials: CredentialSource) => ({ isLocal: true, credentials });
-  if (given !== undefined && given !== 'aws')
-    return local(readCredentialsFile(given, (message) => note(`warning: ${message}`)));
   const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
   const variables = credentialsInVariables(process.env, Object.keys(settings.brands));
   if (given === undefined && inline) return local(fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS'));
   if (given === undefined && variables) return local(fixedCredentials(variables, SEPARATE_VARIABLES));
+  const file = given ?? (existsSync(OWN_CREDENTIALS) ? OWN_CREDENTIALS : undefined);
+  if (file !== undefined && file !== 'aws')
+    return local(readCredentialsFile(file, (message) => note(`warning: ${message}`)));
   if (given === 'aws' || lake.startsWith('s3://')) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
     return { isLocal: false, credentials: secretsOf(settings, { needsBaseUrl: false }) };
@@ -204,7 +217,7 @@ export async function credentialSource(
   throw configError(
     'no_credentials',
     `No credentials were given. Give them in one of these ways:
-- --credentials FILE with {"<brand>":${CREDENTIALS_SHAPE}}
+- ${OWN_CREDENTIALS} in this folder, or another file with --credentials FILE: {"<brand>":${CREDENTIALS_SHAPE}}
 - the same JSON in the environment variable BRAND_REPORTS_CREDENTIALS
 - ${SEPARATE_VARIABLES}
 - --credentials aws for the secret in AWS Secrets Manager: "secretName" of the settings, or brand-reports/<brand>`,

@@ -9,7 +9,7 @@ import { reports } from '../shared/reports/index.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
 import { rangesText } from '../shared/status/problems.ts';
 import { type LakeDay, lakeDays } from './lake-days.ts';
-import { counted } from './output.ts';
+import { counted } from '../shared/exact-number.ts';
 import { cell } from './query-result.ts';
 import { createSqlConnection } from './sql-tables.ts';
 import { styleText } from './terminal-text.ts';

@@ -4,7 +4,7 @@ import { listed } from '../shared/findings/index.ts';
 import { type Close, closedDays, dayId } from '../shared/lake/documents/close.ts';
 import type { CommittedDay, DayOfLedger } from '../shared/lake/documents/read.ts';
 import { exceptionsText } from '../shared/operations/close-month.ts';
-import { counted } from './output.ts';
+import { counted } from '../shared/exact-number.ts';
 import { printedCommand } from './printed-command.ts';
 
 /** @param named the tables in SQL as of the past that exist only as of now */

@@ -4,6 +4,7 @@
  */
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import { configError } from '../shared/errors.ts';
+import { refuseWrongDays } from './day-conditions.ts';
 import { namesIn } from './sql-names.ts';
 
 /**
@@ -43,6 +44,7 @@ export async function prepareQuery(
   const called = REFUSED_FUNCTIONS.find((name) => names.includes(name));
   if (called !== undefined)
     throw refused(`${quoted(sql)} calls ${called}(), or computes the text that query() runs`);
+  await refuseWrongDays(connection, names.conditions);
   for (let index = 0; index < last; index++) {
     const type = await statements.prepare(index);
     if (type.statementType !== StatementType.CREATE) throw refused(`${quoted(sql)} is several statements`);

@@ -117,8 +117,10 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
   ];
   const connection = await openSession(folders, (opened) => createCsvTables(opened, csvs));
   try {
-    const { includes: isNamed } = await namesIn(connection, sql);
-    const made = await createRelations(connection, lake, files, isNamed, placesBy(connection, files));
+    const { includes, queries } = await namesIn(connection, sql);
+    // With empty SQL, the caller runs queries later.
+    const wants = queries === 0 ? undefined : includes;
+    const made = await createRelations(connection, lake, files, wants, placesBy(connection, files));
     if (made.past && made.past.unknown.length > 0) {
       const all = made.days.map((of) => ({ brand: of.brand, report: of.report.name, dt: of.day, of }));
       const read = (await daysRead(connection, sql, all)).map(({ of }) => of);
@@ -132,7 +134,7 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
 }
 
 /**
- * @param isNamed whether a table or view is wanted; if no table is, all are created
+ * @param wants whether a table or view is wanted; if the SQL names no table, all are created without rows; missing: all are
  * @param placesThen missing: the lake is not as of an instant
  * @throws BrandReportsError `config`, like `createSqlConnection`
  */
@@ -140,13 +142,14 @@ export async function createRelations(
   session: SqlSession,
   lake: SqlLake,
   files: SnapshotFiles,
-  isNamed: (name: string) => boolean = () => false,
+  wants?: (name: string) => boolean,
   placesThen: PlacesBy = async () => new Map(),
 ): Promise<{ days: DayOfLedger[]; past: PastDays | undefined }> {
   const { store, reports, asOf, day } = lake;
   const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
   const all = Object.values(reports);
   const views = viewsOfLake(reports);
+  const isNamed = wants ?? (() => false);
   if (asOf !== undefined) refusePresent([coverageTable.name, freshness.name].filter(isNamed));
   const month = day === undefined ? undefined : monthOf(day);
   const span = month === undefined ? {} : { from: month, to: month };
@@ -230,7 +233,8 @@ export async function createRelations(
     }
   }
   const roles = tableRoles(wanted, settings, ledgers);
-  const isShown = isAll ? () => true : isNamed;
+  const isListed = isAll && wants !== undefined;
+  const isShown = isAll ? () => !isListed : isNamed;
   const derived = views.filter((view) => rolesUsedBy(views, view).length > 0);
   const origins = usedSettingsLines(used);
   const lines = [
@@ -252,7 +256,8 @@ export async function createRelations(
     );
     created.add(view.name);
   }
-  for (const fill of connection.fills) await fill();
+  // A damaged file fails the SQL that reads it, and not SHOW TABLES.
+  for (const fill of isListed ? [] : connection.fills) await fill();
   return { days: isAll ? [] : daysWanted, past };
 }
 

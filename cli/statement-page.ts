@@ -1,7 +1,7 @@
 /** A page for A4 in black and white. It loads nothing and runs nothing, and every text from outside is escaped. */
 import { exactNumber } from '../shared/exact-number.ts';
 import { Html, html } from '../shared/status/html.ts';
-import type { Fact, Statement } from './statement.ts';
+import { type Fact, type Statement, inertCell } from './statement.ts';
 
 const STYLE = `
 @page{size:A4;margin:15mm 14mm 18mm;@bottom-right{content:counter(page) " / " counter(pages);font:8pt sans-serif}}
@@ -91,7 +91,7 @@ function table(title: string, columns: readonly string[], rows: readonly Fact[],
 
 /** Amounts have all their digits, and at least two places: `1234.5` → `1,234.50`. */
 function shown(name: string, value: string | null = null): string {
-  if (value === null || !(name.startsWith('counted') || MONEY.includes(name))) return value ?? '';
+  if (value === null || !(name.startsWith('counted') || MONEY.includes(name))) return inertCell(value ?? '');
   const [whole = '', places = ''] = exactNumber(value).split('.');
   return `${whole}.${places.padEnd(2, '0')}`;
 }

@@ -3,7 +3,7 @@
  * so the rest of both totals is an entry of its own, and statements always add up to what counts.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
-import { addMonths, endOfDay } from '../shared/days.ts';
+import { addMonths, endOfDay, instantText } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
 import { type Close, closedDays, lackingDays } from '../shared/lake/documents/close.ts';
 import {
@@ -44,7 +44,6 @@ import {
   signedSums,
   totalsAt,
 } from './close-sums.ts';
-import { instantText } from './output.ts';
 import { printedCommand } from './printed-command.ts';
 import { cell } from './query-result.ts';
 import { gapNotes } from './role-notes.ts';
@@ -68,6 +67,15 @@ export interface Statement {
   totals: Fact[];
   /** Publishers are read one by one, so that memory holds the entries of one publisher. */
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
+}
+
+/** A number, and a text that a spreadsheet would run as a formula, in half or full width. Some programs skip spaces before it. */
+const NUMBER = /^[+-]?\d+(\.\d+)?$/;
+const FORMULA = /^(\s*[=+\-@＝＋－＠﹢﹣﹦﹫−]|[\t\r\n])/;
+
+/** A statement is sent to people who open it in a spreadsheet, and the service chose its names and ids. */
+export function inertCell<Value>(value: Value): Value | string {
+  return typeof value === 'string' && FORMULA.test(value) && !NUMBER.test(value) ? `'${value}` : value;
 }
 
 /** `known`: what an entry adds to the known sums, even if one of its records has no known commission. */

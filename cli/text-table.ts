@@ -1,4 +1,4 @@
-import { count } from './output.ts';
+import { exactNumber } from '../shared/exact-number.ts';
 import { MAX_UNITS_PER_COLUMN, displayWidth, oneLine, styleText } from './terminal-text.ts';
 
 export interface TableColumn {
@@ -19,7 +19,7 @@ export function table(rows: readonly TableRow[]): string {
     return { name, align: isNumber ? 'right' : 'left' };
   });
   const cells = rows.map((row) =>
-    Object.values(row).map((value) => (typeof value === 'number' ? count(value) : value)),
+    Object.values(row).map((value) => (typeof value === 'number' ? exactNumber(value) : value)),
   );
   const { head, line } = tableLayout(columns, cells);
   return [head, ...cells.map(line)].join('\n');

@@ -9,27 +9,13 @@ import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
 import { consoleControls } from './console-controls.ts';
 import { createFunctionContext, environment, timeLimits } from './function-context.ts';
 
-/** Lambda's logs turn the line into the metric `Problems`. It goes to standard output, because `console` would wrap it. */
-export function countProblems(namespace: string, problems: number): void {
-  const document = {
-    _aws: {
-      Timestamp: Date.now(),
-      CloudWatchMetrics: [
-        { Namespace: namespace, Dimensions: [[]], Metrics: [{ Name: 'Problems', Unit: 'Count' }] },
-      ],
-    },
-    Problems: problems,
-  };
-  process.stdout.write(`${JSON.stringify(document)}\n`);
-}
-
 /** `rebuildCatalog`: make tables, views and partitions anew, also tables that are up to date. */
 const eventSchema = object({ rebuildCatalog: z.optional(z.literal(true, { error: 'true' })) });
 
 /**
  * Does one watcher run, then brings the catalog up to date as far as time allows: the next run continues.
- * @throws BrandReportsError on an event that is not valid, and if the watcher run or a table or view fails: then the
- * event goes to the queue. If the watcher run fails, the metric is missing too, which raises its alarm
+ * @throws BrandReportsError on an event that is not valid, and if the watcher run or a table or view fails. Then the
+ * event goes to the queue; three failures in a row raise an alarm
  */
 export async function handler(
   event: unknown,
@@ -43,7 +29,6 @@ export async function handler(
   const found = await watch({
     ...{ ...context, clock, store: lake.store },
     notifier: snsNotifier(environment('TOPIC_ARN')),
-    countProblems: (count) => countProblems(stack, count),
     pipeline: stack,
     pageAt: (key) => objectPage(region, new URL(lake.store.url).hostname, key),
     controls: consoleControls(region, stack),

@@ -101,6 +101,7 @@ export class BrandReports extends Construct {
     const watch = new WatchFunction(this, 'Watch', { ...common, topic });
     const { alarms } = new Alarms(this, 'Alarms', {
       deployment,
+      watch: watch.function,
       queue: failed,
       stateMachine: backfill.stateMachine,
       topic: topic.topic,

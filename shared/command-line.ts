@@ -12,6 +12,9 @@ const NOT_TAKEN = new Map<string, readonly string[]>([
   ['query', ['brand', 'database', 'credentials']],
   ['open', ['brand', 'database', 'credentials']],
   ['rebuild', ['credentials']],
+  ['rollback', ['credentials']],
+  ['diff', ['database', 'credentials']],
+  ['statement', ['database', 'credentials']],
   ['close', ['credentials']],
   ['erase', ['credentials']],
 ]);

@@ -161,3 +161,8 @@ export function isInstant(text: string): boolean {
     !Number.isNaN(Date.parse(text))
   );
 }
+
+/** An instant in ISO 8601 for people: `2026-02-05 06:12 UTC`. */
+export function instantText(at: string): string {
+  return `${at.slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,5 +1,10 @@
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
 
+/** `1 row`, `12,345 rows` */
+export function counted(number: number, noun: string): string {
+  return `${exactNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
+}
+
 /** A number for people, with all its digits: `1234567.500000000` → `1,234,567.5`; other text stays. */
 export function exactNumber(number: string | number): string {
   const [, sign = '', whole, places = ''] = PLAIN.exec(String(number)) ?? [];

@@ -89,55 +89,8 @@ export function isCanonicalInteger(text: string): boolean {
 
 /** Deeper values would overflow the stack of the code that walks them. */
 const MAX_DEPTH = 1_000;
-const [QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x2d, 0x30, 0x39];
+const [QUOTE, BACKSLASH, COLON, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x3a, 0x2d, 0x30, 0x39];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-
-/** I12: limits for a text that is parsed whole. A value takes up to 200 bytes, a key with its value up to 1,500. */
-const MAX_TOKENS = 2_000_000;
-const MAX_KEYS = 250_000;
-/** White space, and the bytes of a byte order mark, which decoding drops. */
-const BLANK: readonly (number | undefined)[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
-
-/**
- * Counts the structural characters (RFC 8259, section 2) and the keys of the object or list at the beginning of a text,
- * without decoding the text. If the text is not JSON, a parser fails before it has read more.
- * @returns `isCutOff`: the text is the beginning of an object whose end is missing
- */
-export function structureOf(bytes: Uint8Array) {
-  let at = 0;
-  while (BLANK.includes(bytes[at])) at += 1;
-  const isObject = bytes[at] === OPEN_OBJECT;
-  let tokens = 0;
-  let keys = 0;
-  if (!isObject && bytes[at] !== OPEN_LIST) return { tokens, keys, isCutOff: false };
-  let depth = 0;
-  let isInString = false;
-  for (; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === BACKSLASH) at += 1;
-    else if (byte === QUOTE) isInString = !isInString;
-    else if (isInString) continue;
-    else if (byte === COMMA) tokens += 1;
-    else if (byte === COLON) {
-      tokens += 1;
-      keys += 1;
-    } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
-      tokens += 1;
-      depth += 1;
-    } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
-      tokens += 1;
-      depth -= 1;
-      if (depth === 0) return { tokens, keys, isCutOff: false };
-    }
-  }
-  return { tokens, keys, isCutOff: isObject };
-}
-
-/** I12: the reason why a text is too large to be parsed whole; `undefined` if it may be parsed. */
-export function excessOf({ tokens, keys }: ReturnType<typeof structureOf>): string | undefined {
-  if (tokens > MAX_TOKENS) return `${tokens} structural characters of JSON, ${MAX_TOKENS} are allowed`;
-  return keys > MAX_KEYS ? `${keys} keys, ${MAX_KEYS} are allowed` : undefined;
-}
 
 /**
  * How many keys a JSON text has; `undefined` if `JSON.parse` may read it wrong: a number would lose digits, or a key

@@ -207,6 +207,8 @@ export interface HttpRequest {
 export interface HttpHeaders {
   date?: string | undefined;
   age?: string | undefined;
+  'content-encoding'?: string | undefined;
+  'content-length'?: string | undefined;
   'retry-after'?: string | undefined;
 }
 
@@ -217,8 +219,11 @@ export interface HttpResponse {
   body: Uint8Array;
 }
 
-/** `failed`: no whole response arrived, e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. */
-export type HttpResult = HttpResponse | { failed: string } | { tooLargeBytes: number };
+/**
+ * `failed`: no whole response arrived, e.g. `timeout`, `cut_off` or the network's own `ECONNRESET`. `detail` is more for
+ * a message, without text from outside.
+ */
+export type HttpResult = HttpResponse | { failed: string; detail?: string } | { tooLargeBytes: number };
 
 /** Sends one request and reads the whole response. Never rejects and never follows a redirect. */
 export type SendRequest = (

@@ -11,7 +11,6 @@ import {
   parseJson,
   rawNumber,
   stringifyJson,
-  structureOf,
 } from '../shared/json.ts';
 import { runs } from './fixtures/property-runs.ts';
 import { anyCharacter } from './fixtures/texts.ts';
@@ -188,64 +187,6 @@ describe('JSON that keeps its digits', () => {
     expect(isCanonicalInteger(text)).toBe(canonical);
   });
 });
-
-describe('the structure of a text', () => {
-  it.each<[string, string, number, number, boolean]>([
-    ['nothing', '', 0, 0, false],
-    ['no JSON', '<html>{"a":1}', 0, 0, false],
-    ['a text', '"{[,:"', 0, 0, false],
-    ['an empty object', '{}', 2, 0, false],
-    ['an object', '{"a":1,"b":[2,{}]}', 10, 2, false],
-    ['a list', '[[],{"a":1}]', 8, 1, false],
-    ['an object after spaces', ' \t\r\n{}', 2, 0, false],
-    ['an object after a byte order mark', '\ufeff{}', 2, 0, false],
-    ['characters of texts', '{"[{,:}]":"\\"[{,:}]"}', 3, 1, false],
-    ['a text that ends in a backslash', String.raw`{"a\\":"\\"}`, 3, 1, false],
-    ['what follows the object', '{}{},[]', 2, 0, false],
-    ['an object without its end', '{"a":[1,2', 4, 1, true],
-    ['an object without the end of a text', '{"a":"}', 2, 1, true],
-    ['an object that ends in a backslash', '{"a":"\\', 2, 1, true],
-    ['a list without its end', '[{}', 3, 0, false],
-  ])(
-    'has its structural characters, and detects whether an object is cut off: %s',
-    (_name, text, tokens, keys, isCutOff) => {
-      expect(structureOf(Buffer.from(text))).toEqual({ tokens, keys, isCutOff });
-    },
-  );
-
-  it('I8: is whole in every JSON text, and cut off in every beginning of an object', () => {
-    const cut = fc.tuple(fc.dictionary(fc.string({ unit: anyCharacter }), fc.json().map(jsonOf)), fc.nat());
-    fc.assert(
-      fc.property(cut, ([object, at]) => {
-        const bytes = Buffer.from(stringifyJson(object));
-        expect(structureOf(bytes)).toMatchObject({ tokens: tokensOf(object), isCutOff: false });
-        const end = 1 + (at % (bytes.length - 1));
-        expect(structureOf(bytes.subarray(0, end)).isCutOff).toBe(true);
-      }),
-      runs(300),
-    );
-  });
-});
-
-function jsonOf(text: string): Json {
-  return parseJson(text);
-}
-
-/** Two brackets, the commas between elements, and a colon for each key. */
-function tokensOf(value: Json): number {
-  if (Array.isArray(value))
-    return value.reduce((sum: number, each) => sum + tokensOf(each), brackets(value.length));
-  if (!isJsonObject(value)) return 0;
-  const entries = Object.values(value);
-  return entries.reduce(
-    (sum: number, each) => sum + tokensOf(each),
-    brackets(entries.length) + entries.length,
-  );
-}
-
-function brackets(elements: number): number {
-  return 2 + Math.max(0, elements - 1);
-}
 
 /** Objects have such keys in the order of numbers, whatever the order of the text. */
 function notAnIndex(key: string): boolean {

@@ -4,12 +4,16 @@
  * that only creates the clients of S3 and Secrets Manager.
  */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { cpSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { deflateRawSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { bundleFunction, loadedAtStart } from '../../infra/bundle-function.ts';
-import { SETTINGS_FILE } from '../../shared/settings/settings-file.ts';
+import { reports } from '../../shared/reports/index.ts';
+import { SETTINGS_FILE, settingsText } from '../../shared/settings/settings-file.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
 import { type BrandService, startBrandService } from './brand-service.ts';
 import { type Competitor, floor, ours } from './competitors.ts';
 import { withFolder } from './folder.ts';
@@ -19,6 +23,7 @@ import { printTable, spread } from './print.ts';
 
 const run = promisify(execFile);
 const BYTES_PER_KB = 1000;
+const MANY_BRANDS = 300;
 /** The number of largest parts that are listed. */
 const NAMED_PARTS = 8;
 
@@ -72,12 +77,15 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
   const entry = join(ROOT, 'functions/sync.lambda.ts');
   const metafile = bundleFunction({ entryPoints: [entry] }, dirname(handler));
   writeFileSync(join(dirname(handler), SETTINGS_FILE), '{"brands":{},"deployment":{}}');
+  const [many, text] = [join(folder, 'many/main.js'), settingsOfMany()];
+  cpSync(dirname(handler), dirname(many), { recursive: true });
+  writeFileSync(join(dirname(many), SETTINGS_FILE), text);
   bundleFunction(reference, dirname(least));
   await build({
     ...{ ...reference, outfile: whole, bundle: true, minify: true },
     ...{ platform: 'node', format: 'cjs', target: 'node24', mainFields: ['module', 'main'] },
   });
-  const times = new Map([handler, least, whole].map((path): [string, number[]] => [path, []]));
+  const times = new Map([handler, many, least, whole].map((path): [string, number[]] => [path, []]));
   for (let round = 0; round < rounds; round += 1)
     for (const [path, all] of times) all.push(await importMs(path));
   const row = (name: string, path: string) => {
@@ -89,6 +97,10 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
     ['', 'ms of CPU of its import', 'ours ÷ it'],
     [
       row('the function that reads the reports', handler),
+      row(
+        `with settings of ${MANY_BRANDS} brands × 5 reports, ${kb(deflateRawSync(text).length)} packed`,
+        many,
+      ),
       row('a handler with the two clients alone', least),
       row('the same in one file, as esbuild makes it', whole),
     ],
@@ -101,6 +113,20 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
   console.log(
     `The bundle has ${kb(sum(files.map((file) => file.bytes)))}, of which its import reads ${kb(sum(Object.values(bytes)))}: ${partsOf(bytes)}.\n`,
   );
+}
+
+function settingsOfMany(): string {
+  const enabled = Object.fromEntries(Object.keys(reports).map((name) => [name, { enabled: true }]));
+  const brands = Array.from({ length: MANY_BRANDS }, (_, index) => {
+    // Brands of different services, so that their settings do not pack as one.
+    const service = hash('md5', String(index));
+    const baseUrl = `https://${service}.example/api/brand`;
+    return [
+      `brand-${index}`,
+      { ...{ baseUrl, service, timeZone: 'UTC', startDate: '2026-01-01' }, reports: enabled },
+    ];
+  });
+  return settingsText(parseSettings({ brands: Object.fromEntries(brands) }, reports));
 }
 
 const LEAST_HANDLER = `
@@ -119,7 +145,7 @@ process.exit();
 `;
 
 /** With `require`, as Lambda loads it. */
-export async function importMs(path: string): Promise<number> {
+async function importMs(path: string): Promise<number> {
   const env = {
     ...ENVIRONMENT,
     AWS_REGION: 'eu-central-1',

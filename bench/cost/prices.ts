@@ -71,15 +71,6 @@ export const prices = {
   glueObject: { ...glue, usd: 10, per: million, unit: 'objects' },
   secret: { ...secretsManager, usd: 0.4, per: 1, unit: 'secret' },
   secretCall: { ...secretsManager, usd: 5, per: million, unit: 'requests' },
-  metric: {
-    ...cloudWatch,
-    usd: 0.3,
-    per: 1,
-    unit: 'metric',
-    freePerMonth: 10,
-    readAt: 'https://signoz.io/guides/cloudwatch-pricing',
-    asOf: '2026-02',
-  },
   alarm: {
     ...cloudWatch,
     usd: 0.1,

@@ -25,7 +25,6 @@ export async function watcherRun(
     random: () => 0.5,
     // Each finding is reported once, and the simulated days have different findings.
     notifier: { tell: async () => {} },
-    countProblems: () => {},
     pipeline: 'BrandReports',
     controls: consoleControls('us-east-1', 'BrandReports'),
     pageAt: (key) => key,

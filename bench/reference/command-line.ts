@@ -80,11 +80,11 @@ const EXIT_MEANINGS: Record<keyof typeof EXIT, string> = {
 const VARIABLES: readonly [name: string, meaning: string][] = [
   [
     '`BRAND_REPORTS_CREDENTIALS`',
-    'The credentials as JSON, in the form of the file of `--credentials`. Used if `--credentials` is missing.',
+    'The credentials as JSON, in the form of the file of `--credentials`. Used if `--credentials` is missing, before `credentials.json`.',
   ],
   [
     '`BRAND_REPORTS_<BRAND>_BID`, `…_TOKEN`, `…_SECRET`, `…_BASE_URL`',
-    'The credentials of one brand, a field each. `<BRAND>` is the name of the brand in capitals, with `_` for `-`: `BRAND_REPORTS_ACME_EU_TOKEN`. `…_BASE_URL` is optional. Used if neither `--credentials` nor `BRAND_REPORTS_CREDENTIALS` is given.',
+    'The credentials of one brand, a field each. `<BRAND>` is the name of the brand in capitals, with `_` for `-`: `BRAND_REPORTS_ACME_EU_TOKEN`. `…_BASE_URL` is optional. Used if neither `--credentials` nor `BRAND_REPORTS_CREDENTIALS` is given, before `credentials.json`.',
   ],
   [
     '`BRAND_REPORTS_LAKE_OWNER`',

@@ -95,7 +95,10 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'A setting is missing, unknown or has a value that is not allowed.',
     'Correct each line of the message: it names the path, the value and what is allowed. See [Settings](settings.md).',
   ],
-  settings_json: ['The settings file is not JSON.', 'Correct the line and column that the message names.'],
+  settings_json: [
+    'The settings file is not JSON in UTF-8, or an object has the same key twice.',
+    'Correct the place that the message names.',
+  ],
   settings_maintained: [
     'Deployed functions maintain the settings of the lake, and the settings of the command give its records another meaning',
     'Use the deployed settings, or deploy yours. `--adopt-settings` replaces them until a function runs',
@@ -129,7 +132,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Correct `startDate`, or read another brand with `--brand`.',
   ],
   time_zone: [
-    '`init` cannot determine the time zone, or `--time-zone` contradicts the records. Nothing was written.',
+    '`init` cannot determine the time zone, or `--time-zone` contradicts the records. No settings were written.',
     'Add `--time-zone` with the zone of the dashboard.',
   ],
   unknown_brand: ['The settings or the lake do not have this brand.', 'Use a name that the message lists.'],
@@ -369,9 +372,12 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
     'Pages repeat records and still name a next page.',
     'Report it to the operator of the service.',
   ],
-  not_json: ['The response is not JSON.', 'Check `baseUrl`: a proxy or a login page may respond.'],
+  not_json: [
+    'The response is not JSON. The message shows where it stops being JSON.',
+    'Check `baseUrl`, because a proxy or a login page may respond. If records are wrong, report it to the operator of the service.',
+  ],
   not_utf8: [
-    'The response is not UTF-8, so its text would be altered.',
+    'The response is not UTF-8: it has another encoding, or is compressed without a `Content-Encoding`.',
     'Report it to the operator of the service.',
   ],
   other_dates: [
@@ -427,13 +433,17 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
     'Nothing is needed: a later run continues.',
   ],
   service_code: [
-    'The service refused a request: `code` in the response is not 0.',
-    'Check the credentials, the clock and the settings with `check`.',
+    'The service refused a request: `code` in the response is not 0. The kind is `auth` until the service has accepted a request of the run with these credentials. After that, refusals are retried, because they may be a limit of requests.',
+    'Read the `msg` of the service, which the message begins with. Check what the message names.',
   ],
   stopped: ['The run was stopped before the service responded.', 'Run again to continue.'],
   timeout: [
     'No response came within `timeoutSeconds`.',
     'Raise `timeoutSeconds`, or check the network, if it persists.',
+  ],
+  tls: [
+    'No TLS connection: the certificate is not trusted, not valid, or of another host, or there is no common version of TLS. It is not retried.',
+    'Follow the message, for example with [`NODE_EXTRA_CA_CERTS`](../how-to/proxies-and-certificates.md).',
   ],
   too_large: [
     'The response is larger than a page can be.',
@@ -448,6 +458,10 @@ export const readingErrors: Record<Row<OfReadings>, Explanation> = {
     'Raise `requestsPerSecond`, give a run more time, or start the next run within six hours.',
   ],
   truncated: ['The response is cut off. It is retried.', 'Check the network and proxies if it persists.'],
+  unknown_host: [
+    'No host has the name in `baseUrl`.',
+    'Check `baseUrl`, the network, and the [proxy](../how-to/proxies-and-certificates.md).',
+  ],
 };
 
 export const deploymentErrors: Record<OfDeployments, Explanation> = {

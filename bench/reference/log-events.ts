@@ -36,8 +36,7 @@ const MEANINGS: Record<EventName, string> = {
   day_failed: 'A day failed. `kind`, `code` and `message`: [errors](errors.md).',
   day_finding: 'A data check has found something in a day. `check`: [findings](findings.md).',
   check_not_made: 'A data check failed. The next run that plans the month of the day repeats it.',
-  rows_kept:
-    'The service has fewer records than the version, although its records are final. The version stays.',
+  rows_kept: 'The service has no records of the day, or fewer than the version, and the version stays.',
   reading_dropped: 'A later reading of the day is committed already, so this reading is dropped.',
   day_changed: 'A closed day has other content than before. A count is missing if a version cannot be read.',
   history_anew:
@@ -112,7 +111,7 @@ export function logEventsPage(): string {
       'filter message.event = "run_ended"\n| stats sum(message.rows) as rows, sum(message.failedDays) as failed by message.brand, message.report, bin(1d)',
     ),
     'On a laptop, commands print the important events as text on standard error: `acme order_list 2026-03-09 published, 3 rows`.',
-    'No alarm reads the log. The watcher writes the metric `Problems`, and [alarms](../how-to/react-to-a-message.md) use that metric and the queues.',
+    'No alarm reads the log: [alarms](../how-to/react-to-a-message.md) use metrics of AWS.',
     ...entriesOf(OWNERS).flatMap(([owner, { title, intro }]) => [
       `## ${title}`,
       intro,

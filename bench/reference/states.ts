@@ -1,12 +1,5 @@
 /** Writes docs/reference/states.md from the table of states. */
-import {
-  EVENTS,
-  FACTS,
-  MAX_LAST_TRIES,
-  type Outcome,
-  STATES,
-  TRANSITIONS,
-} from '../../shared/planning/transitions.ts';
+import { EVENTS, FACTS, type Outcome, STATES, TRANSITIONS } from '../../shared/planning/transitions.ts';
 import { code, entriesOf, tableOf } from './markdown.ts';
 
 /** The page, as Markdown. */
@@ -30,8 +23,6 @@ export function statesPage(): string {
     '',
     '- **refused**: nothing changes.',
     '- **stays**: the day keeps its version, although the reading differs from it.',
-    `- **given up**: the day is settled although ${MAX_LAST_TRIES} readings in a row failed or contradicted its version, or although the`,
-    '  service no longer has its records.',
     '',
     ...listOf('Fact', FACTS),
     tableOf(['', ...entriesOf(STATES).map(([state]) => code(state))], rows),
@@ -46,10 +37,9 @@ function listOf<Name extends string>(title: string, meanings: Readonly<Record<Na
 
 function cellOf(outcomes: readonly Outcome[]): string {
   return outcomes
-    .map(({ when, to, keeps, givenUp }) => {
-      const marks = [givenUp && 'given up', keeps && 'stays'].filter((mark) => typeof mark === 'string');
+    .map(({ when, to, keeps }) => {
       const condition = when ? `${when.map((fact) => code(fact)).join(' ')}: ` : '';
-      return `${condition}${to}${marks.length > 0 ? ` (*${marks.join(', ')}*)` : ''}`;
+      return `${condition}${to}${keeps ? ' (*stays*)' : ''}`;
     })
     .join('<br>');
 }

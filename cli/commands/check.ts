@@ -15,7 +15,7 @@ export function addCheck(program: CliCommand): void {
     .argument('[report...]', 'reports or their tables, e.g. orders (default: every enabled report)')
     .takes('brand', 'lake', 'settings', 'credentials', 'now')
     .option('--json', 'print the findings as one JSON document')
-    .example('check --brand acme --credentials credentials.json')
+    .example('check --brand acme')
     .action(async (reports: string[], flags: RunFlags) => {
       const progress = showProgress();
       const outcome = await runCheck(await createRunOptions(flags, reports, progress.log)).finally(

@@ -5,7 +5,9 @@ import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
-import { count, counted, instantText, print, printJson } from '../output.ts';
+import { instantText } from '../../shared/days.ts';
+import { counted, exactNumber } from '../../shared/exact-number.ts';
+import { print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { brandNamed, openExistingLake, readSettings, reportNamed } from '../run-options.ts';
 import { reviewSettings, reviewText } from '../settings-review.ts';
@@ -143,7 +145,7 @@ function dayText(
   { brand, day: of, rows, closed, changes, anew }: ChangedDay,
   report: ReportDefinition,
 ): string {
-  const times = changes.length === 1 ? 'once' : `${count(changes.length)} times`;
+  const times = changes.length === 1 ? 'once' : `${exactNumber(changes.length)} times`;
   const changed = changes.length === 0 ? 'not changed' : `changed ${times}`;
   const first = closed ? 'since it was closed first' : 'since it was read';
   const when = anew === undefined ? first : `since its history began anew at ${instantText(shown(anew))}`;
@@ -155,9 +157,9 @@ function changeText({ at, cause, diff }: Change): string {
   const { records, added, removed, altered } = diff;
   const left = added + removed + altered - records.reduce((sum, { copies = 1 }) => sum + copies, 0);
   return [
-    `${styleText('cyan', instantText(at))}  ${cause}  ${SIGNS.added}${count(added)} ${SIGNS.removed}${count(removed)} ${SIGNS.altered}${count(altered)}`,
+    `${styleText('cyan', instantText(at))}  ${cause}  ${SIGNS.added}${exactNumber(added)} ${SIGNS.removed}${exactNumber(removed)} ${SIGNS.altered}${exactNumber(altered)}`,
     ...records.map(recordText),
-    ...(left > 0 ? [`  and ${count(left)} more: --json, or SELECT * FROM changes`] : []),
+    ...(left > 0 ? [`  and ${exactNumber(left)} more: --json, or SELECT * FROM changes`] : []),
   ].join('\n');
 }
 
@@ -171,7 +173,10 @@ function recordText({ what, key, copies = 1, record = {}, columns }: ChangedReco
   const values =
     columns?.map(({ name, before, after }) => `${name}: ${shown(before)} → ${shown(after)}`) ??
     Object.entries(record).map(([name, value]) => `${name}=${shown(value)}`);
-  const whose = [...(copies > 1 ? [`${count(copies)} ×`] : []), ...(key === undefined ? [] : [shown(key)])];
+  const whose = [
+    ...(copies > 1 ? [`${exactNumber(copies)} ×`] : []),
+    ...(key === undefined ? [] : [shown(key)]),
+  ];
   const sign = columns ? SIGNS.altered : what === 'added' ? SIGNS.added : SIGNS.removed;
   return `  ${sign} ${oneLine([...whose, values.join(' ')].join('  '))}`;
 }

@@ -7,7 +7,7 @@ import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, day } from '../options.ts';
 import { print, printJson } from '../output.ts';
-import { type RunFlags, checkOrder, reportNamed, writableLake } from '../run-options.ts';
+import { type RunFlags, checkOrder, reportNamed, runningNow, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
@@ -43,6 +43,10 @@ export function addErase(program: CliCommand): void {
       // The file that could not be replaced may have tables with erased values.
       const status = outcome.status === 'complete' && !isCurrent ? 'incomplete' : outcome.status;
       if (flags.json) printJson({ ...outcome, status });
+      else if (status === 'busy')
+        print(
+          `busy: ${await runningNow(options, [flags.brand])}. Nothing more was erased. Run the same command again after that run.`,
+        );
       else print(outcomeText({ ...outcome, status }));
       process.exitCode = status === 'busy' || status === 'incomplete' ? EXIT[status] : EXIT.complete;
     });
@@ -76,8 +80,6 @@ async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
 function outcomeText({ brand, from, to, reports, ...outcome }: EraseOutcome): string {
   const { status, searched, removed, left, remains } = outcome;
   const range = `${brand} ${from} to ${to}`;
-  if (status === 'busy')
-    return `busy: a run is reading a day of ${range}. Nothing more was erased. Run the same command again after that run.`;
   if (status === 'undone')
     return `${styleText('green', 'done')}: runs read the erased days of ${range} again by the normal rules.`;
   const isPlan = status === 'planned';

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { credentialsInVariables, fixedCredentials } from '../../shared/adapters/credentials.ts';
-import { OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
+import { OWN_CREDENTIALS, OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import {
@@ -20,7 +22,8 @@ import { reports } from '../../shared/reports/index.ts';
 import type { RunOptions } from '../../shared/run/run.ts';
 import { readCredentials } from '../../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../../shared/settings/settings.ts';
-import { type Questions, openQuestions } from '../ask.ts';
+import { shellWord } from '../../shared/shell-word.ts';
+import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { refuseFullPlace, writeNew } from '../new-file.ts';
@@ -44,33 +47,48 @@ export function addInit(program: CliCommand): void {
     .example('init', 'It prompts for every value that no flag gives.')
     .action(async (flags: InitFlags) => {
       const questions = process.stdin.isTTY ? openQuestions() : undefined;
+      const asking: Asking = {
+        ...{ given: { ...flags }, reports, nowMs: Date.now(), refuse: note },
+        ask: questions && ((question) => questions.ask(question, 'visible')),
+      };
+      const hidden: string[] = [];
       try {
-        await init(flags, questions);
+        await init(flags, asking, async (question) => {
+          if (!questions)
+            throw configError(
+              'no_terminal',
+              'There is no terminal for the credentials. Add: --credentials FILE',
+            );
+          hidden.push(await questions.ask(question, 'hidden'));
+          return hidden.at(-1) ?? '';
+        });
       } finally {
         questions?.close();
+        if (questions && !existsSync(flags.settings)) await keepAnswers(flags, asking.given, hidden);
       }
     });
 }
 
-async function init(flags: InitFlags, questions: Questions | undefined): Promise<void> {
+async function init(
+  flags: InitFlags,
+  asking: Asking,
+  askHidden: (question: string) => Promise<string>,
+): Promise<void> {
   const { settings: file } = flags;
   await refuseFullPlace(file);
   const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
   const own = flags.brand === undefined ? undefined : credentialsInVariables(process.env, [flags.brand]);
-  const isGiven = flags.credentials !== undefined || Boolean(inline) || own !== undefined;
-  const newFile = isGiven ? undefined : join(dirname(file), 'credentials.json');
-  if (newFile !== undefined) await refuseFullPlace(newFile);
-  const asking: Asking = {
-    ...{ given: flags, reports, nowMs: Date.now(), refuse: note },
-    ask: questions && ((question) => questions.ask(question, 'visible')),
-  };
+  const isInEnvironment = Boolean(inline) || own !== undefined;
+  const beside = join(dirname(file), OWN_CREDENTIALS);
+  const given = flags.credentials ?? (!isInEnvironment && existsSync(beside) ? beside : undefined);
+  const newFile = isInEnvironment || given !== undefined ? undefined : beside;
   const answers = await askAnswers(asking);
   const { brand, baseUrl } = answers;
-  const typed = newFile === undefined ? undefined : await askCredentials(answers, questions);
+  const typed = newFile === undefined ? undefined : await askCredentials(answers, askHidden);
   const settings = settingsOf(answers, reports, 'Your answers');
   const { credentials } =
     typed === undefined
-      ? await credentialSource({ ...flags, lake: DEFAULT_LAKE }, settings)
+      ? await credentialSource({ credentials: given, lake: DEFAULT_LAKE }, settings)
       : { credentials: fixedCredentials(typed, 'your answers') };
   const access = await lakeAccess({ lake: DEFAULT_LAKE }, undefined, openLake);
   const options: RunOptions = { ...access, settings, reports, credentials, send: sendRequest, scope: {} };
@@ -79,7 +97,12 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
   const sample = await sampleBrand({ ...options, log: progress.log }, brand).finally(progress.end);
   const judgedWith = (tried: Settings) => judgeBrand({ ...options, settings: tried }, brand, sample);
   if (sample.error) {
-    print(`${brandText(judgedWith(settings))}\n\nNothing was written.`);
+    const { kind, code } = sample.error;
+    const suspects =
+      kind === 'auth' || code === 'service_code'
+        ? 'the brand id, the token, the secret, or the <SERVICE> of the headers'
+        : "the service's address";
+    print(`${brandText(judgedWith(settings))}\n\nNo settings were written. Perhaps mistyped: ${suspects}.`);
     process.exitCode = EXIT.failed;
     return;
   }
@@ -91,18 +114,33 @@ async function init(flags: InitFlags, questions: Questions | undefined): Promise
   print(brandText(judged));
   print(`\nWritten: ${[file, newFile].filter((name) => name !== undefined).join(', ')}`);
   if (newFile !== undefined) print(`Keep ${newFile} out of git.`);
-  print(`Next: ${printedCommand('check', [], newFile === undefined ? {} : { credentials: newFile })}`);
+  const named = newFile ?? given;
+  print(`Next: ${printedCommand('check', [], named === OWN_CREDENTIALS ? {} : { credentials: named })}`);
   process.exitCode = hasErrors(judged) ? EXIT.failed : EXIT.complete;
 }
 
 async function askCredentials(
   { brand, baseUrl }: BrandAnswers,
-  questions: Questions | undefined,
+  ask: (question: string) => Promise<string>,
 ): Promise<string> {
-  if (!questions)
-    throw configError('no_terminal', 'There is no terminal for the credentials. Add: --credentials FILE');
-  const bid = await questions.ask('Brand id (bid; your input is hidden)', 'hidden');
-  const token = await questions.ask('API token (hidden)', 'hidden');
-  const secret = await questions.ask('API secret (hidden)', 'hidden');
+  const bid = await ask('Brand id (bid; your input is hidden)');
+  const token = await ask('API token (hidden)');
+  const secret = await ask('API secret (hidden)');
   return `${JSON.stringify({ [brand]: { bid, token, secret, baseUrl } }, null, 2)}\n`;
+}
+
+/** Keeps the visible answers as a command for the next try. I9: an answer may be a credential that was pasted too early. */
+async function keepAnswers(flags: InitFlags, given: Partial<BrandAnswers>, hidden: readonly string[]) {
+  if (QUESTIONS.every(([name]) => given[name] === flags[name])) return;
+  const words = [...QUESTIONS, ['timeZone', ZONE_FLAG] as const].flatMap(([name, flag]) => {
+    const { [name]: answer = '' } = given;
+    const isLong = name === 'baseUrl' ? answer.includes('?') : answer.length >= 20;
+    const isLeftOut = flags[name] === undefined && (isLong || hidden.includes(answer));
+    return answer === '' || isLeftOut ? [] : [flag.replace(/ .*/, ''), answer];
+  });
+  const file = join(dirname(flags.settings), 'init-answers.sh');
+  await rm(file, { force: true });
+  await writeNew(file, `${printedCommand('init', words)}\n`);
+  const again = `sh ${shellWord(file)}`;
+  note(`Your answers are in ${file}, without credentials. Correct what was mistyped, then run: ${again}`);
 }

@@ -10,10 +10,10 @@ import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, day, seconds } from '../options.ts';
 import { print, printJson } from '../output.ts';
 import { showProgress } from '../progress.ts';
-import { type RunFlags, createPlanOptions, openExistingLake } from '../run-options.ts';
+import { type RunFlags, createPlanOptions, openExistingLake, runningNow } from '../run-options.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { withRunnableCommands } from '../printed-command.ts';
-import { countOf, outcomeText, problem } from './sync.ts';
+import { countOf, outcomeText, problems } from './sync.ts';
 
 interface RebuildFlags extends RunFlags {
   from: string;
@@ -44,19 +44,24 @@ export function addRebuild(program: CliCommand): void {
       const outcome = await run.finally(progress.end);
       await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
-      else print(rebuildText(outcome));
+      else print(rebuildText(outcome, await runningNow(options, brandsWith('busy', outcome))));
       process.exitCode = EXIT[outcome.status];
     });
 }
 
-function rebuildText({ status, reports }: RebuildOutcome): string {
+function brandsWith(wanted: string, { reports }: RebuildOutcome): string[] {
+  const found = reports.filter(({ days }) => days.some(({ outcome }) => outcome === wanted));
+  return [...new Set(found.map(({ brand }) => brand))];
+}
+
+function rebuildText({ status, reports }: RebuildOutcome, running: string): string {
   const rows = reports.map(({ brand, report, status: ended, days }) => ({
     ...{ brand, report, status: ended },
     ...{ new: countOf(days, 'published'), same: countOf(days, 'unchanged'), kept: countOf(days, 'kept') },
     ...{ busy: countOf(days, 'busy'), left: countOf(days, 'pending') },
   }));
-  const problems = reports.flatMap((each) => [...refusals(each), ...problem(each)]);
-  return outcomeText(status, rows, problems, nextStep(reports));
+  const found = [...reports.flatMap(refusals), ...problems(reports)];
+  return outcomeText(status, rows, found, nextStep(reports, running));
 }
 
 function refusals({ brand, report, days }: RebuiltReport): string[] {
@@ -68,11 +73,10 @@ function refusals({ brand, report, days }: RebuiltReport): string[] {
   ]);
 }
 
-function nextStep(reports: readonly RebuiltReport[]): string | undefined {
+function nextStep(reports: readonly RebuiltReport[], running: string): string | undefined {
   const days = reports.flatMap((report) => report.days);
   const left = days.filter(({ outcome }) => outcome === 'pending').map(({ dt }) => dt);
   if (left.length > 0) return `Time was up. To continue, run it again with --from ${left.sort()[0]}.`;
-  if (days.some(({ outcome }) => outcome === 'busy'))
-    return 'Other runs are reading the busy days. Run it again later.';
+  if (days.some(({ outcome }) => outcome === 'busy')) return `busy: ${running}. Run it again after that.`;
   return days.length === 0 ? 'No day of this range has been read yet.' : undefined;
 }

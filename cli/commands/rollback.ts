@@ -7,8 +7,9 @@ import {
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
-import { counted, note, print, printJson } from '../output.ts';
-import { reportNamed, writableLake } from '../run-options.ts';
+import { counted } from '../../shared/exact-number.ts';
+import { note, print, printJson } from '../output.ts';
+import { reportNamed, runningNow, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
@@ -43,7 +44,10 @@ How long versions are kept: the setting snapshotRetentionDays.`,
       const outcome = await rollBack(options, flags.to);
       await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
-      else if (outcome.status === 'busy') note(busyText(outcome));
+      else if (outcome.status === 'busy')
+        note(
+          `busy: ${await runningNow(options, [outcome.brand])} and would replace the published version. Nothing was changed. Try again after that run.`,
+        );
       else print(doneText(outcome));
       if (options.settings === undefined && outcome.status === 'complete')
         note('coverage follows with the next run: no settings were found (--settings)');
@@ -70,8 +74,4 @@ function doneText(outcome: Extract<RollbackOutcome, { status: 'complete' }>): st
     `${styleText('green', 'done')}: ${brand} ${report} ${of} is version ${snapshot} again, with ${counted(rows, 'row')}`,
     `It replaces ${replaced.snapshot} (${counted(replaced.rows, 'row')}), which is kept. The next reading with other content replaces it.`,
   ].join('\n');
-}
-
-function busyText({ brand, report, day: of }: RollbackOutcome): string {
-  return `busy: a run is reading ${brand} ${report} ${of} and would replace the published version. Nothing was changed. Try again after that run.`;
 }

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { Option } from 'commander';
 import { configError } from '../../shared/errors.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
@@ -11,7 +11,7 @@ import { TEXTS, query } from '../query-result.ts';
 import { writableLake } from '../run-options.ts';
 import { literal } from '../sql-files.ts';
 import { statementPage } from '../statement-page.ts';
-import { type Statement, TOTALS_SQL, entriesSql, readStatements } from '../statement.ts';
+import { type Statement, TOTALS_SQL, entriesSql, inertCell, readStatements } from '../statement.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { csvOutput } from './query.ts';
 
@@ -25,12 +25,17 @@ interface StatementFlags extends SharedFlags {
 const FORMATS = {
   table: statementTables,
   csv: async function* (_statements: readonly Statement[], connection: DuckDBConnection) {
-    yield* TEXTS.csv(await query(connection, entriesSql()));
+    const result = await query(connection, entriesSql());
+    yield* TEXTS.csv({ ...result, blocks: inert(result.blocks) });
   },
   json: jsonDocument,
   html: statementPage,
 };
 type Format = keyof typeof FORMATS;
+
+async function* inert(blocks: AsyncIterable<Json[][]>): AsyncGenerator<Json[][]> {
+  for await (const rows of blocks) yield rows.map((row) => row.map(inertCell));
+}
 const FILE_FORMATS = ['csv', 'json', 'html'] as const;
 
 export function addStatement(program: CliCommand): void {

@@ -5,7 +5,7 @@ import { textOf } from '../../shared/adapters/error-fields.ts';
 import { addMonths, dayOf, lastMonths, monthOf } from '../../shared/days.ts';
 import { configError } from '../../shared/errors.ts';
 import { dayId, readCloses } from '../../shared/lake/documents/close.ts';
-import { amountText } from '../../shared/exact-number.ts';
+import { amountText, counted } from '../../shared/exact-number.ts';
 import { hashOfSettings, settingsInUse, usedSettings } from '../../shared/lake/documents/brand-settings.ts';
 import { type ReportLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
 import { gapText } from '../../shared/lake/documents/role-gaps.ts';
@@ -15,14 +15,7 @@ import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/status/calendar.ts';
 import type { DayFacts } from '../../shared/day-facts.ts';
 import { CELL_KINDS, type CellKind, cellKindOf } from '../../shared/status/cell-kinds.ts';
-import {
-  type Problem,
-  counted,
-  findingsIn,
-  problemText,
-  rangesText,
-  together,
-} from '../../shared/status/problems.ts';
+import { type Problem, findingsIn, problemText, rangesText, together } from '../../shared/status/problems.ts';
 import { PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { type Controls, commandControls } from '../../shared/status/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/status/table-statuses.ts';
@@ -165,7 +158,9 @@ function failingDays(
   const inScope = days.filter(({ dt }) => chosen === undefined || monthOf(dt) === chosen);
   const failing = inScope.filter((day) => wordsOf(day).some((word) => failOn.includes(word)));
   if (failing.length > 0)
-    return [`${brand} ${name}: ${counted(failing)} ${failOn.join(' or ')}: ${rangesText(failing)}`];
+    return [
+      `${brand} ${name}: ${counted(failing.length, 'day')} ${failOn.join(' or ')}: ${rangesText(failing)}`,
+    ];
   // A damaged report state, or a run that failed before it read a day, has no days.
   const without = problems.filter(({ days: own }) => own.length === 0);
   const isIncluded = failOn.some((word) => word === 'failed' || word === 'problem');
@@ -206,7 +201,9 @@ function statusText(
       '',
       ...own.flatMap((each) => dayLines(each, months, today)),
       ...problemLines(problemsIn(own, months), controls),
-      ...own.flatMap(({ roleGaps = [] }) => roleGaps.flatMap((gap) => ['', oneLine(gapText(gap))])),
+      ...own.flatMap(({ roleGaps = [] }) =>
+        roleGaps.flatMap((gap) => ['', oneLine(`${gapText(gap)}: ${gap.setting}`)]),
+      ),
     ].join('\n');
   });
   return sections.join('\n\n');

@@ -9,7 +9,7 @@ import { type RunFlags, createRunOptions } from '../run-options.ts';
 import { type CliCommand, command, day, seconds } from '../options.ts';
 import { note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { showProgress } from '../progress.ts';
+import { reasonOf, showProgress } from '../progress.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { type TableRow, table } from '../text-table.ts';
@@ -116,7 +116,7 @@ export function syncText(outcome: SyncOutcome): string {
     ...Object.fromEntries(unfinished.map((outcome) => [outcome, countOf(days, outcome)])),
     ...{ rows: days.reduce((sum, { rows }) => sum + rows, 0), requests },
   }));
-  return outcomeText(status, rows, reports.flatMap(problem), nextStep(outcome));
+  return outcomeText(status, rows, problems(reports), nextStep(outcome));
 }
 
 export function outcomeText(
@@ -135,15 +135,28 @@ type Ended = Pick<ReportOutcome, 'brand' | 'report' | 'error'> & {
   days: readonly { dt: string; outcome: string }[];
 };
 
-export function problem({ brand, report, days, error }: Ended): string[] {
-  if (!error) return [];
-  const failed = days.filter(({ outcome }) => outcome === 'failed').map(({ dt }) => dt);
-  const which = failed.length > 0 ? ` ${failed.sort().join(', ')}` : '';
-  return [
+/** Reports of a brand that failed alike share one problem, because a refusal often concerns all of them. */
+export function problems(reports: readonly Ended[]): string[] {
+  const failed = reports.flatMap(({ error, ...each }) => (error ? [{ ...each, error }] : []));
+  const alike = Map.groupBy(
+    failed,
+    ({ brand, error }) => `${brand} ${error.kind} ${reasonOf(error.message)}`,
+  );
+  return [...alike.values()].flatMap((group) => [
     '',
-    styleText('red', `${brand} ${report}${which}`),
-    `${error.kind} (${error.code}): ${oneLine(withRunnableCommands(error.message))}`,
-  ];
+    styleText('red', group.map(failedDays).join(', ')),
+    ...group
+      .slice(0, 1)
+      .map(
+        ({ error: { kind, code, message } }) =>
+          `${kind} (${code}): ${oneLine(withRunnableCommands(message))}`,
+      ),
+  ]);
+}
+
+function failedDays({ brand, report, days }: Ended): string {
+  const failed = days.filter(({ outcome }) => outcome === 'failed').map(({ dt }) => dt);
+  return [brand, report, ...failed.sort()].join(' ');
 }
 
 export function countOf<Outcome>(days: readonly { outcome: Outcome }[], wanted: Outcome): number {

@@ -32,7 +32,8 @@ import { type LinkDamage, linkAt, linkDamages, linking } from '../local-links.ts
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
-import { count, counted, print, printJson } from '../output.ts';
+import { counted, exactNumber } from '../../shared/exact-number.ts';
+import { print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showLine } from '../progress.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
@@ -288,7 +289,8 @@ async function problemOf(
     if (!(thrown instanceof BrandReportsError)) throw thrown;
     return `cannot be read: ${thrown.message}`;
   }
-  if (found.rows !== rows) return `has ${counted(found.rows, 'row')}, but the ledger has ${count(rows)}`;
+  if (found.rows !== rows)
+    return `has ${counted(found.rows, 'row')}, but the ledger has ${exactNumber(rows)}`;
   if (others > 0) return `has ${counted(others, 'row')} of changes that the ledger does not have`;
   return digest === undefined || found.value() === digest
     ? undefined

@@ -66,7 +66,7 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
     const lines = withDay(view).columns.map(
       ([column, type, meaning]) => `${column} ${typeSpec(type).duckdb}; ${meaning}`,
     );
-    return [...notesOf([], [], lake.nowMs), ...lines];
+    return [...notesOf([], lake.nowMs), ...lines];
   }
   if (!report) return runSql(lake, { sql: `DESCRIBE ${identifier(name)}` });
   const { store, settings: given, settingsFile, nowMs } = lake;
@@ -81,13 +81,14 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
   const lines = [...ofChanges, ...shown].map((column) =>
     [column.name, `${typeSpec(column.type).duckdb};`, columnText(column)].join(' '),
   );
-  return [...notesOf([], [], nowMs), ...notes.map(({ text }) => `note: ${text}`), ...lines];
+  return [...notesOf([], nowMs), ...notes.map(({ text }) => `note: ${text}`), ...lines];
 }
 
 async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {
   const damaged: string[] = [];
   const closes = await readCloses(store, undefined, ({ message }) => damaged.push(message));
-  return [...notesOf([], damaged, nowMs), `CLOSES: ${closes.length}`, ...closes.map(closedText)];
+  const lost = damaged.map((what) => `INCOMPLETE: a close is unreadable: ${what}`);
+  return [...notesOf([], nowMs), ...lost, `CLOSES: ${closes.length}`, ...closes.map(closedText)];
 }
 
 function closedText(close: Close): string {
@@ -124,7 +125,7 @@ async function runSql(lake: SqlLake, { sql, close }: z.output<typeof SQL>): Prom
     // Current findings do not concern an answer as of a close.
     const all = close === undefined ? [] : await readCloses(lake.store, undefined, () => {});
     const closes = all.filter(({ month }) => month === close);
-    const notes = close === undefined ? notesOf(days, [], lake.nowMs) : [];
+    const notes = close === undefined ? notesOf(days, lake.nowMs) : [];
     return [...notes, ...closes.map(closedText), ...gaps, `ROWS: ${shown}`, ...lines];
   } finally {
     connection.closeSync();
@@ -163,7 +164,7 @@ export const TOOLS = new Map([
   [
     'views',
     tool('Lists tables, and views with columns.', z.object({}), async ({ nowMs }) => [
-      ...notesOf([], [], nowMs),
+      ...notesOf([], nowMs),
       ...relationsText().split('\n'),
     ]),
   ],

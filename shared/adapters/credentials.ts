@@ -4,6 +4,8 @@ import { BrandReportsError } from '../errors.ts';
 import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
+import { shownKey } from '../validation/input.ts';
+import { parseJsonc } from '../validation/jsonc.ts';
 import { shellWord } from '../shell-word.ts';
 import { errorCode } from './local/disk-errors.ts';
 import { mayReplace, modeOf, othersMay } from './others-may.ts';
@@ -132,13 +134,11 @@ export function parseCredentials(text: string, brand: string, origin: string): C
   return credentialsIn(parsed(text, brand, origin, CREDENTIALS_SHAPE), brand, origin, CREDENTIALS_SHAPE);
 }
 
-/** I9: a SyntaxError quotes the text, so it is not kept as the cause. */
+/** A file that is ambiguous for one brand is refused for all. */
 function parsed(text: string, brand: string, origin: string, shape: string): Json {
-  try {
-    return parseJson(text);
-  } catch {
-    throw noCredentials(brand, origin, 'it is not JSON', `Allowed: ${shape}`);
-  }
+  const found = parseJsonc(text, parseJson, shownKey);
+  if ('value' in found) return found.value;
+  throw noCredentials(brand, origin, `it ${found.problem}`, `Allowed: ${shape}`);
 }
 
 function credentialsIn(value: Json, brand: string, origin: string, shape: string): Credentials {

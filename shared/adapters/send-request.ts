@@ -2,12 +2,12 @@
  * Sends the requests of the service's client with Node's own HTTP client, which takes a third of the CPU time of `fetch` and
  * loads in a fraction of the time. Node's global agent keeps connections: it closes a connection after five idle seconds,
  * lets no connection keep the process alive, and obeys `NODE_USE_ENV_PROXY` as `fetch` does. This module decompresses a body,
- * limits its size, and never returns a part of a body as the whole (I8). It reports a failure by its code alone, because
+ * limits its size, and never returns a part of a body as the whole (I8). It reports a failure by its code and its own words, because
  * errors can contain the address, and the address contains the token (I9).
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
-import { brotliDecompress, constants, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import type { HttpRequest, HttpResult, SendRequest } from '../ports.ts';
 import { textOf } from './error-fields.ts';
 
@@ -38,8 +38,10 @@ export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onH
     onHeaders(response.headers);
     return await wholeOf(response, () => stopped !== undefined);
   } catch (thrown) {
-    if (stopped !== undefined) return { failed: stopped };
-    return { failed: codeOf(thrown) };
+    const failed = stopped ?? codeOf(thrown);
+    const detail =
+      failed === ABORTED ? undefined : textOf(thrown, 'detail') || detailOf(request, failed, thrown);
+    return { failed, ...(detail && { detail }) };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
@@ -104,7 +106,10 @@ function bytesOf(response: IncomingMessage): Promise<Uint8Array> {
   for (const event of ['error', 'close'])
     response.on(event, () => {
       // A whole response closes too, and creating an error with its stack costs more than reading the response.
-      if (!isWhole) reject(failure('cut_off'));
+      if (isWhole) return;
+      const promised = response.headers['content-length'];
+      const limit = promised === undefined ? '' : ` of the ${Number(promised)} that Content-Length promised`;
+      reject(failure('cut_off', `after ${bytes} bytes${limit}`));
     });
   return promise;
 }
@@ -114,11 +119,13 @@ type Decompress = (bytes: Uint8Array) => Promise<Uint8Array>;
 // As in `fetch`, truncated compressed data is no error: the JSON in it shows whether it is whole.
 const zlibOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.Z_SYNC_FLUSH };
 const brotliOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.BROTLI_OPERATION_FLUSH };
+const zstdOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.ZSTD_e_flush };
 const decompressGzip: Decompress = (bytes) => promisify(gunzip)(bytes, zlibOptions);
 const decompressors = new Map<string, Decompress>([
   ['gzip', decompressGzip],
   ['x-gzip', decompressGzip],
   ['br', (bytes) => promisify(brotliDecompress)(bytes, brotliOptions)],
+  ['zstd', (bytes) => promisify(zstdDecompress)(bytes, zstdOptions)],
   // Some servers leave out the header of zlib.
   [
     'deflate',
@@ -142,8 +149,30 @@ async function decompressed(
   return body;
 }
 
-function failure(code: string): Error {
-  return Object.assign(new Error(code), { code });
+function failure(code: string, detail?: string): Error {
+  return Object.assign(new Error(code), { code, detail });
+}
+
+/** More about a request without a response: what a person can correct on this machine. */
+function detailOf({ url }: HttpRequest, failed: string, thrown: unknown): string {
+  const isPlain = url.startsWith('http:');
+  const message = textOf(thrown, 'message');
+  // Of OpenSSL, and of a proxy that refuses to connect.
+  const [, reason = ''] = /:SSL routines:[^:]*:([a-z0-9 ]+):/.exec(message) ?? [];
+  const [proxyStatus = ''] = failed === 'ERR_PROXY_TUNNEL' ? (/\bHTTP\/1\.\d \d{3}/.exec(message) ?? []) : [];
+  const isReset = isPlain && /^(ECONNRESET|HPE_)/.test(failed);
+  const scheme = isReset ? 'if the service uses TLS, begin baseUrl with https:' : '';
+  return [reason, proxyStatus, scheme, proxyText(isPlain ? 'HTTP_PROXY' : 'HTTPS_PROXY')]
+    .filter(Boolean)
+    .join('; ');
+}
+
+function proxyText(name: string): string {
+  const { env } = process;
+  if (!env[name] && !env[name.toLowerCase()]) return '';
+  return env.NODE_USE_ENV_PROXY === '1'
+    ? `through the proxy of ${name}, unless NO_PROXY names the host`
+    : `${name} is set, but Node uses it only with NODE_USE_ENV_PROXY=1`;
 }
 
 function codeOf(thrown: unknown): string {

@@ -3,14 +3,13 @@ import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import type { Page, PageRequest } from '../service/paging/page.ts';
-import { fetchPage, samePage } from '../service/paging/pages.ts';
+import { fetchPage, isUnchanged } from '../service/paging/pages.ts';
 import type { FetchContext, RunContext } from '../context/context.ts';
 
 export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest {
   const { report, service, settings, brandSettings } = ctx;
   if (report.paging.style === 'lookup') throw new Error(`${report.action} has no pages`);
-  const keyHint = primaryKeyField(ctx);
-  const primaryKey = report.primaryKey?.always ? report.primaryKey.field : undefined;
+  const key = primaryKeyField(ctx);
   return {
     service,
     action: report.action,
@@ -18,20 +17,17 @@ export function pageRequest(ctx: FetchContext, fields: JsonObject): PageRequest 
     pageSize: settings.pageSize,
     firstPage: brandSettings.firstPage,
     fields,
-    ...(primaryKey !== undefined && { primaryKey }),
-    ...(keyHint !== undefined && { keyHint }),
+    ...(key !== undefined && { key }),
   };
 }
 
 /** Whether the last staged page has not changed, so that the reading may continue after it. */
-export async function isLastPageSame(ctx: RunContext, { parts, withoutKey }: Slice): Promise<boolean> {
+export async function isLastPageSame(ctx: RunContext, { parts }: Slice): Promise<boolean> {
   const part = parts.find(({ done }) => !done);
-  const { style } = ctx.report.paging;
-  if (!part?.last || style === 'lookup') return true;
-  // Pages by position may share records. Without a key, a run recognizes these only on pages that it fetched itself.
-  if (style === 'position' && withoutKey > 0) return false;
+  if (!part?.last || ctx.report.paging.style === 'lookup') return true;
   try {
-    return await samePage(pageRequest(ctx, part.fields), { ...part.last, next: part.cursor });
+    const request = pageRequest(ctx, part.fields);
+    return await isUnchanged({ ...part.last, next: part.cursor }, (cursor) => fetchPage(request, cursor));
   } catch (thrown) {
     if (rethrowBugs(thrown).kind !== 'contract') throw thrown;
     return false;

@@ -42,14 +42,15 @@ const MAX_GROUP_MS = 10_000;
 /** I12: limit for a page. A row group takes 2 kB of memory for each field, and a table has at most 1,000 columns. */
 const MAX_FIELDS = 50_000;
 
+/** A page as it was fetched (`service/paging/page.ts`). */
 export interface StagedPage {
   records: RecordList;
-  /** The cursor that the page was fetched with, and the hash of its records. */
   cursor: Json;
   hash: string;
-  /** The cursor of the next page; `null` if this page is the last. */
   next: Json;
   seen: string;
+  lastKey?: string;
+  mayHaveGap?: boolean;
   /** Only on the last page: the digests of all records of the query. */
   answer?: SlicePart['answer'];
   /** For lookups that the service refused, and for keys for which it responded without a record. */
@@ -83,7 +84,6 @@ export class Stage {
     observe(group.observations, list);
     group.pages.push(rest);
     if (list.count > 0) {
-      group.recordPages += 1;
       group.records += list.count;
       this.#append(RECORD_SEPARATOR);
       this.#append(bytesOfList(list));
@@ -93,18 +93,19 @@ export class Stage {
   }
 
   async flush(): Promise<void> {
-    const { pages, records, recordPages, observations, withoutKey } = this.#group;
+    const { pages, records, observations, withoutKey } = this.#group;
     const last = pages.at(-1);
     if (!last) return;
     const name = records > 0 ? await this.#writeChunk() : undefined;
     const group: StagedGroup = {
-      ...{ records, recordPages, observations, withoutKey },
+      ...{ records, observations, withoutKey },
       part: this.#part,
       chunk: name === undefined ? undefined : { name, records },
       cursor: last.next,
-      last: { cursor: last.cursor, hash: last.hash },
+      last: { cursor: last.cursor, hash: last.hash, lastKey: last.lastKey },
       seen: pages.map(({ seen }) => seen),
       pages: pages.length,
+      mayHaveGap: pages.some(({ mayHaveGap }) => mayHaveGap),
       answer: last.answer,
       refused: pages.flatMap(({ refused }) => refused ?? []),
       empty: pages.flatMap(({ empty }) => empty ?? []),
@@ -143,7 +144,7 @@ export class Stage {
 function beginGroup({ clock }: RunContext) {
   const pages: Omit<StagedPage, 'records'>[] = [];
   const observations: Observations = {};
-  const counts = { bytes: 0, records: 0, recordPages: 0, withoutKey: 0 };
+  const counts = { bytes: 0, records: 0, withoutKey: 0 };
   return { ...counts, pages, observations, startedMs: clock.monotonicMs() };
 }
 

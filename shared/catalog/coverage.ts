@@ -12,7 +12,7 @@ import { endOfAge } from '../history/index.ts';
 import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
 import { COVERAGE_TABLE } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
-import { type DayFacts, type ReportDays, dayFacts } from '../day-facts.ts';
+import { type ReportDays, dayFacts } from '../day-facts.ts';
 import { isExpected } from '../planning/day-state.ts';
 import type { BrandReport } from '../context/context.ts';
 import { findingFacts, findingsText } from '../findings/index.ts';
@@ -64,63 +64,47 @@ export const coverageTable: TableShape = {
 /** The state of a day now, in SQL: a row is as old as the last run, which may have been days ago. */
 export const STATE_NOW_SQL = `CASE WHEN overdue_at <= ${NOW_SQL} THEN 'overdue' ELSE state END`;
 
+/** The columns, with the name of the fact that each has: `read_from` has `readFrom`. */
+const FACTS = COLUMNS.map(({ name, type }) => ({
+  name,
+  type,
+  fact: name.replaceAll(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
+}));
+
 export function coverageRows(ledger: Ledger, of: ReportDays, nowMs: number): Row[] {
-  const { policy } = of;
+  const { policy, report } = of;
   return Object.entries(ledger.days)
     .filter(([day, entry]) => isExpected({ day, entry, policy }, nowMs))
-    .map(
-      ([day, entry]): Row => ({
-        ...{ report: of.report.name, month: monthOf(day) },
-        ...coverageRow(dayFacts(day, of, nowMs), policy?.startDate ?? null),
-        ...historyColumns(day, entry),
-      }),
-    )
+    .map(([day, entry]) => {
+      const { failure, findings = [], ...facts } = dayFacts(day, of, nowMs);
+      return rowOf({
+        ...{ ...facts, report: report.name, month: monthOf(day), startDate: policy?.startDate },
+        failedSince: failure?.since,
+        failure: failure && `${failure.kind}: ${failure.message}`,
+        findings: findingsText(findings),
+        ...historyFacts(day, entry),
+      });
+    })
     .sort((a, b) => (String(a.dt) < String(b.dt) ? -1 : 1));
 }
 
-function coverageRow({ failure, findings = [], ...facts }: DayFacts, startDate: string | null): Row {
-  return {
-    dt: facts.dt,
-    state: facts.state,
-    committed_state: facts.committedState,
-    rows: integer(facts.rows),
-    pages: integer(facts.pages),
-    refused_lookups: integer(facts.refusedLookups),
-    digest: facts.digest,
-    read_from: timestamp(facts.readFrom),
-    read_to: timestamp(facts.readTo),
-    failed_since: timestamp(failure?.since ?? null),
-    failure: failure ? `${failure.kind}: ${failure.message}` : null,
-    next_due: timestamp(facts.nextDue),
-    overdue_at: timestamp(facts.overdueAt),
-    findings: findingsText(findings),
-    time_zone: facts.timeZone,
-    start_date: startDate,
-  };
-}
-
-function historyColumns(day: string, { firstCommittedAt, committed }: DayEntry): Row {
+function historyFacts(day: string, { firstCommittedAt, committed }: DayEntry) {
   const { history } = committed ?? {};
-  if (!history) return { first_committed_at: timestamp(firstCommittedAt ?? null) };
-  const { after, by, key, place, anewPlace, anewBy } = history;
-  return {
-    first_committed_at: timestamp(firstCommittedAt ?? null),
-    first_after: timestamp(after ?? null),
-    first_by: timestamp(by),
-    key,
-    place: integer(place),
-    anew_place: integer(anewPlace ?? null),
-    anew_by: timestamp(anewBy ?? null),
-    ...Object.fromEntries(KEPT_AGES.map((age) => [`age_${age}`, endOfAge(day, history, age)])),
-  };
+  if (!history) return { firstCommittedAt };
+  const { after: firstAfter, by: firstBy, key, place, anewPlace, anewBy } = history;
+  const ages = KEPT_AGES.map((age) => [`age_${age}`, endOfAge(day, history, age)] as const);
+  const chain = { firstAfter, firstBy, key, place, anewPlace, anewBy };
+  return { firstCommittedAt, ...chain, ...Object.fromEntries(ages) };
 }
 
-function integer(count: number | null): bigint | null {
-  return count === null ? null : BigInt(count);
+function rowOf(facts: Readonly<Record<string, unknown>>): Row {
+  return Object.fromEntries(FACTS.map(({ name, type, fact }) => [name, columnValue(type, facts[fact])]));
 }
 
-function timestamp(instant: string | null): Date | null {
-  return instant === null ? null : new Date(instant);
+function columnValue(type: string, fact: unknown): Row[string] {
+  if (typeof fact === 'number') return BigInt(fact);
+  if (type === 'timestamp' && typeof fact === 'string') return new Date(fact);
+  return typeof fact === 'string' || fact instanceof Date ? fact : null;
 }
 
 export async function writeCoverage(

@@ -3,7 +3,8 @@ import { asBrandReportsError, configError } from '../errors.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import { type Settings, parseSettings } from '../settings/settings.ts';
 import { type BrandSample, zoneEvidence } from './sample.ts';
-import { shownZones, usualName } from './zone.ts';
+import { usualName } from '../settings/time-zone.ts';
+import { shownZones } from './zone.ts';
 
 export interface BrandAnswers {
   brand: string;
@@ -14,6 +15,7 @@ export interface BrandAnswers {
 }
 
 export interface Asking {
+  /** What the flags give, then also each answer. */
   given: Partial<BrandAnswers>;
   reports: ReportRegistry;
   nowMs: number;
@@ -46,7 +48,7 @@ export async function askAnswers(asking: Asking): Promise<BrandAnswers> {
     throw configError('no_terminal', `There is no terminal for questions. Add: ${missing.join(' ')}`);
   const answers: BrandAnswers = { ...ALLOWED, timeZone: given.timeZone ?? 'UTC' };
   for (const [name, , what] of QUESTIONS)
-    answers[name] = given[name] ?? (await askOne(asking, name, `${what[0]?.toUpperCase()}${what.slice(1)}`));
+    answers[name] = given[name] ??= await askOne(asking, name, `${what[0]?.toUpperCase()}${what.slice(1)}`);
   settingsOf(answers, reports, 'Your answers');
   const problem = problemOf(asking, 'startDate', answers.startDate);
   if (problem !== undefined)
@@ -98,7 +100,7 @@ export async function chooseZone(asking: Asking, { zone }: BrandSample): Promise
     timeZone === undefined
       ? `The records prove no time zone: ${shown}. Add: ${ZONE_FLAG}, as in the dashboard.`
       : `--time-zone ${timeZone} contradicts the records; ${shown}.`;
-  if (timeZone !== undefined || !ask) throw configError('time_zone', `${refusal} Nothing was written.`);
+  if (timeZone !== undefined || !ask) throw configError('time_zone', `${refusal} No settings were written.`);
   for (;;) {
     const answer = await askOne(asking, 'timeZone', `Time zone of the dashboard (${shown})`);
     if (!contradicts(answer)) return answer;

@@ -13,6 +13,7 @@ import {
 import { readCredentials } from '../service/credentials.ts';
 import { BY_CHECK } from '../service/envelope.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
+import { usualName } from '../settings/time-zone.ts';
 import { type Finding, error, ok, proposed, warning } from './finding.ts';
 import { recordFindings } from './record-findings.ts';
 import {
@@ -24,7 +25,7 @@ import {
   sampleBrand,
   zoneEvidence,
 } from './sample.ts';
-import { contradiction, shownZones, usualName } from './zone.ts';
+import { contradiction, shownZones } from './zone.ts';
 
 export interface BrandCheck {
   brand: string;
@@ -135,7 +136,7 @@ function connectionFindings(settings: BrandSettings, sample: BrandSample): Findi
       ? [...findings, compared(settings, 'method', method)]
       : findings;
   const found = errorFinding(thrown);
-  const isRefused = thrown.kind === 'auth' || thrown.code === 'service_code';
+  const isRefused = thrown.kind === 'auth';
   const sent = `the request had the headers X-${settings.service}-DATE and X-${settings.service}-AUTHENTICATION, from the setting service: compare them with the names in the documentation of the service`;
   return [...findings, isRefused ? { ...found, message: `${found.message}; ${sent}` } : found];
 }

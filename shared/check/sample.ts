@@ -20,6 +20,7 @@ import {
 import type { Lease } from '../run/lease.ts';
 import type { Page } from '../service/paging/page.ts';
 import { pages } from '../service/paging/pages.ts';
+import { allTimeZones } from '../settings/time-zone.ts';
 import type { BrandSettings } from '../settings/settings.ts';
 
 export interface BrandSample {
@@ -85,10 +86,12 @@ export async function sampleBrand(
   const [first] = reports;
   if (!first) return { reports: [] };
   const { service, method, error } = await makeContact(options, brand, first, claim);
-  // Every report would fail alike. Only a refusal may concern this report alone; after a second refusal the client stops.
-  const mayConcernOne = !error || error.code === 'service_code';
+  // Every report would fail alike. Only a refusal may concern this report alone, so the other reports are next; after a
+  // second refusal the client stops.
+  const mayConcernOne = !error || (error.kind === 'auth' && error.context.status !== undefined);
   const read: ReadReport[] = [];
-  for (const report of mayConcernOne ? reports : []) {
+  const inOrder = error ? [...reports.slice(1), first] : reports;
+  for (const report of mayConcernOne ? inOrder : []) {
     const ctx = createFetchContext(options, { brand, report, service });
     read.push(await measureReport(withBrandSettings(ctx, { method })));
   }
@@ -224,7 +227,7 @@ async function measureZone(read: readonly ReadReport[]): Promise<ZoneInSample | 
 async function zoneOf(ctx: FetchContext, found: ReportSample, field: string): Promise<ZoneInSample> {
   const nowMs = ctx.clock.now().getTime();
   const limit = found.oldest?.isFirst === false ? found.oldest.day : BEFORE_ALL;
-  const named = [ctx.brandSettings.timeZone, 'UTC', ...Intl.supportedValuesOf('timeZone')];
+  const named = [ctx.brandSettings.timeZone, ...allTimeZones()];
   const evidence = { report: ctx.report.name, field, seen: [], records: 0 };
   const zone: ZoneInSample = { ...evidence, fits: [...new Set(named)], isProven: false };
   let days = daysToMeasure(addDays(todayIn(ctx), -1), limit);

@@ -6,7 +6,6 @@
 import { addDays, dayOf, startOfDay } from '../days.ts';
 import { exactInstant } from '../exact-values.ts';
 import type { JsonObject } from '../json.ts';
-import { words } from '../roles/index.ts';
 
 /** The records that the service returned for one day: their earliest and latest time, in milliseconds. */
 export interface SeenDay {
@@ -64,17 +63,6 @@ function hasSameDays(one: string, other: string, nowMs: number): boolean {
 /** The first day on which the zones do not all begin together: its records distinguish some of them. */
 export function decisiveDay(zones: readonly string[], days: readonly string[]): string | undefined {
   return days.find((day) => new Set(zones.map((zone) => startOfDay(day, zone))).size > 1);
-}
-
-/** One of these is shown for zones with the same days. */
-const USUAL = words(
-  'UTC Europe/London Europe/Berlin Europe/Athens Europe/Moscow Asia/Dubai Asia/Kolkata Asia/Shanghai Asia/Singapore',
-  'Asia/Tokyo Australia/Sydney Australia/Brisbane America/New_York America/Chicago America/Denver America/Phoenix',
-  'America/Los_Angeles America/Sao_Paulo',
-);
-
-export function usualName(zones: readonly string[]): string | undefined {
-  return USUAL.find((zone) => zones.includes(zone)) ?? zones[0];
 }
 
 export function shownZones(zones: readonly string[], beside: string): string {

@@ -22,7 +22,7 @@ import { loadCodedFile } from '../lake/table/load-parquet.ts';
 import { fileIn } from '../lake/table/readable-file.ts';
 import { errorSummary } from '../outcome.ts';
 import { COMPARED_DAYS } from './field-findings.ts';
-import { type FindingFacts, entriesIn, findingsOf, isNewFinding } from './findings.ts';
+import { type FindingFacts, entriesIn, findingsOf } from './findings.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import { type RoleColumn, fieldsIn, placesOf, textAt } from '../roles/index.ts';
 import type { BrandReport, RunContext } from '../context/context.ts';
@@ -47,7 +47,7 @@ export async function runDataChecks(
       ctx.ledger(month).updateLater((ledger) => recordFindings(ledger, examined));
     }
   }
-  await logNewFindings(ctx, published);
+  await logFindings(ctx, published);
 }
 
 async function examine(ctx: RunContext, day: string, committed: Committed): Promise<ExaminedDay['checks']> {
@@ -215,19 +215,15 @@ async function* rowsOf(
   yield* readParquetRows(fileIn(lake.store, { key, bytes: committed.bytes }), columns);
 }
 
-/** Logs findings that follow from the ledgers alone; the checks log their own findings when they are made. */
-async function logNewFindings(ctx: RunContext, published: readonly string[]): Promise<void> {
+/** Logs the findings of new content that follow from the ledgers alone; the checks log their own findings when they are made. */
+async function logFindings(ctx: RunContext, published: readonly string[]): Promise<void> {
   const declared = new Set(ctx.report.checks.map(({ name }) => name));
   for (const [month, days] of Map.groupBy(published, monthOf)) {
     const ofMonth = await findingFacts(ctx, month);
-    for (const day of days) {
-      const facts = { ...ofMonth, day };
-      for (const finding of findingsOf(facts)) {
-        const { check, title, detail } = finding;
-        if (declared.has(check) || !isNewFinding(finding, facts)) continue;
-        ctx.log({ event: 'day_finding', day, check, message: `${title}: ${detail}` });
-      }
-    }
+    for (const day of days)
+      for (const { check, title, detail } of findingsOf({ ...ofMonth, day }))
+        if (!declared.has(check))
+          ctx.log({ event: 'day_finding', day, check, message: `${title}: ${detail}` });
   }
 }
 

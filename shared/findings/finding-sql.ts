@@ -13,6 +13,7 @@ import {
   STATE_WORDS,
   comparedState,
 } from '../reports/definition.ts';
+import { listSql } from '../reports/views/view-sql.ts';
 import type { RoleFields } from '../roles/index.ts';
 import { WEEKS } from './field-findings.ts';
 
@@ -29,7 +30,7 @@ export interface FindingPlace {
   state: { fields: readonly string[]; words: readonly string[] };
 }
 
-const OF_CHANGES = ['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'given_up'];
+const OF_CHANGES = ['rows_fell', 'sum_fell', 'never_agrees', 'given_up'];
 
 /** Without a semicolon at its end. @returns `undefined` if the table has none of the columns that would have to be compared */
 export function findingSql(check: string, place: FindingPlace): string | undefined {
@@ -59,15 +60,15 @@ export function changesSql(
   { brand, days }: { brand: string; days: readonly string[] },
 ): string {
   return `SELECT * FROM ${beforeTable(table)}
-WHERE brand = ${text(brand)} AND dt IN (${texts(days)})
+WHERE brand = ${listSql([brand])} AND dt IN (${listSql(days)})
 ORDER BY dt, _place, _key`;
 }
 
 function coverageSql({ brand, report }: FindingPlace, days: readonly string[]): string {
   const months = [...new Set(days.map(monthOf))];
   return `SELECT * FROM ${COVERAGE_TABLE}
-WHERE brand = ${text(brand)} AND report = ${text(report.name)}
-  AND month IN (${texts(months)}) AND dt IN (${texts(days)})
+WHERE brand = ${listSql([brand])} AND report = ${listSql([report.name])}
+  AND month IN (${listSql(months)}) AND dt IN (${listSql(days)})
 ORDER BY dt`;
 }
 
@@ -87,7 +88,7 @@ function unknownStatesSql({ brand, report, day, columnsOf, state }: FindingPlace
   const known = ['', ...STATE_WORDS, ...state.words.map(comparedState)];
   const value = firstSql(columns);
   return `SELECT * FROM ${report.table}
-WHERE ${partition(brand, day, day)} AND lower(trim(${value}, ' ')) NOT IN (${texts(known)})
+WHERE ${partition(brand, day, day)} AND lower(trim(${value}, ' ')) NOT IN (${listSql(known)})
 ORDER BY ${value}`;
 }
 
@@ -126,14 +127,6 @@ function firstSql(columns: readonly string[]): string {
 }
 
 function partition(brand: string, from: string, to: string): string {
-  const days = from === to ? `dt = ${text(from)}` : `dt BETWEEN ${text(from)} AND ${text(to)}`;
-  return `brand = ${text(brand)} AND ${days}`;
-}
-
-function texts(values: readonly string[]): string {
-  return values.map(text).join(', ');
-}
-
-function text(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
+  const days = from === to ? `dt = ${listSql([from])}` : `dt BETWEEN ${listSql([from])} AND ${listSql([to])}`;
+  return `brand = ${listSql([brand])} AND ${days}`;
 }

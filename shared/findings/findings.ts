@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { addDays, monthOf } from '../days.ts';
 import { amountText } from '../exact-number.ts';
-import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import { type Committed, type DayEntry, type Ledger, fewerRead } from '../lake/documents/ledger.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import {
   isMeasured,
@@ -46,11 +46,6 @@ const MAX_UNKNOWN = 10;
 const MAX_SHOWN = 60;
 
 const COMMON = {
-  emptied: {
-    title: 'no records left',
-    advice:
-      'Check the day in the dashboard of the brand. If it has records of the day there, read the day again by its date',
-  },
   rows_fell: {
     title: 'rows fell',
     advice:
@@ -70,6 +65,11 @@ const COMMON = {
     title: 'no two readings agree',
     advice:
       'brand-reports diff shows the field that differs in every response: report it to the operator of the service. The day has the last response, and is re-read according to the refresh policy',
+  },
+  came_back_empty: {
+    title: 'the service has no records of the day any more',
+    advice:
+      'The day keeps its rows. Nothing is to be done if the service keeps its records only for a limited time. Otherwise compare the day with the dashboard of the brand; if it has no records there, read the day again with --accept-fewer',
   },
   rows_kept: {
     title: 'the service has fewer records than the day',
@@ -129,19 +129,24 @@ export function entriesIn(ledgers: ReadonlyMap<string, Pick<Ledger, 'days'>>): F
 
 export function findingsOf(facts: FindingFacts): Finding[] {
   const { day, report, entryOn, policy } = facts;
-  const { committed, disregarded } = entryOn(day) ?? {};
-  if (!committed || committed.state === 'open') return [];
+  const entry = entryOn(day) ?? {};
+  const { committed } = entry;
+  if (!committed) return [];
   const since = committed.committedAt ?? committed.readFrom;
+  const odd = (check: keyof typeof COMMON, detail: string, more: Partial<Finding> = {}): Finding => ({
+    ...{ check, ...COMMON[check], detail, since, isCertain: true, ...more },
+  });
+  const end = endOf(committed, fewerRead(entry)).map(({ check, detail, at }) =>
+    odd(check, detail, { since: at ?? since }),
+  );
+  if (committed.state === 'open') return end;
   const { refusedLookups: refused, checks: { before } = {} } = committed;
   const isCertain = committed.state !== 'unconfirmed';
   const measure = totalsOf(committed, facts.roles) === 'pending' ? undefined : report.measure;
   const falls = before ? fallsBelow(before, committed, measure) : [];
   // Rows that fell are usually also far from the usual number: report only one of the two.
-  const hasFewerRows = falls.some(({ check }) => check !== 'sum_fell');
+  const hasFewerRows = falls.some(({ check }) => check === 'rows_fell');
   const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
-  const odd = (check: keyof typeof COMMON, detail: string, more: Partial<Finding> = {}): Finding => ({
-    ...{ check, ...COMMON[check], detail, since, isCertain: true, ...more },
-  });
   return [
     ...falls.map(({ check, detail }) => {
       const title = check === 'sum_fell' && { title: `the sum of ${report.measure} fell` };
@@ -149,9 +154,7 @@ export function findingsOf(facts: FindingFacts): Finding[] {
     }),
     ...unusual.map((detail) => odd('unusual_rows', detail, { isCertain })),
     ...(refused && refused.retryAt === undefined ? [odd('lookups_given_up', String(refused.count))] : []),
-    ...endOf(committed, disregarded).map(({ check, detail, at }) =>
-      odd(check, detail, { since: at ?? since }),
-    ),
+    ...end,
     ...zoneSeam(day, committed, report, entryOn).map((detail) => odd('zone_seam', detail)),
     ...fieldFindings(facts).map(({ check, detail, since: at }) =>
       odd(check, detail, { since: at, isCertain }),
@@ -215,17 +218,21 @@ function begunAnew({ history }: Committed): { detail: string; at: string }[] {
   ];
 }
 
+const ABOUT_THE_END = ['came_back_empty', 'rows_kept', 'given_up', 'never_agrees'] as const;
+
 /** Why the last readings differ from the day's version, or are not believed; at most one cause is reported. */
 function endOf(
   { rows, state, contradictions = 0 }: Committed,
-  disregarded: DayEntry['disregarded'],
-): { check: 'rows_kept' | 'given_up' | 'never_agrees'; detail: string; at?: string }[] {
+  fewer: DayEntry['disregarded'],
+): { check: (typeof ABOUT_THE_END)[number]; detail: string; at?: string }[] {
   const inRow = `${contradictions} in a row failed or differed`;
-  if (disregarded && disregarded.rows < rows)
-    return [{ check: 'rows_kept', detail: `${rowsText(rows)}, ${disregarded.rows} now`, at: disregarded.at }];
+  if (fewer) {
+    const check = fewer.rows === 0 ? 'came_back_empty' : 'rows_kept';
+    return [{ check, detail: `${rowsText(rows)}, ${fewer.rows} now`, at: fewer.at }];
+  }
   if (state === 'settled' && settledBy({ contradictions }) === 'given_up')
     return [{ check: 'given_up', detail: inRow }];
-  const isDoubted = state !== 'settled' && contradictions >= MAX_CONTRADICTIONS;
+  const isDoubted = state !== 'settled' && state !== 'open' && contradictions >= MAX_CONTRADICTIONS;
   return isDoubted ? [{ check: 'never_agrees', detail: inRow }] : [];
 }
 
@@ -262,7 +269,7 @@ type Checks = NonNullable<Committed['checks']>;
 type Before = NonNullable<Checks['before']>;
 type Reading = Pick<Committed, 'rows' | 'values'>;
 interface Fall {
-  check: 'emptied' | 'rows_fell' | 'sum_fell';
+  check: 'rows_fell' | 'sum_fell';
   detail: string;
 }
 
@@ -272,7 +279,6 @@ function fallsBelow(
   measure: string | undefined,
 ): Fall[] {
   const share = 1 - MAX_FALL_PERCENT / 100;
-  if (rows === 0 && before.rows > 0) return [{ check: 'emptied', detail: `${rowsText(before.rows)} before` }];
   const falls: Fall[] = [];
   if (rows < before.rows * share && before.rows - rows >= MIN_ROWS_LOST)
     falls.push({ check: 'rows_fell', detail: `${rowsText(before.rows)} before, ${rows} now` });
@@ -354,24 +360,13 @@ export function carriedChecks(
 ): Checks | undefined {
   // Other queries, e.g. with a filter, return other rows.
   if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
-  const { rows, state, values, checks } = before;
+  const { rows, values, checks } = before;
   // Sums of other fields cannot be compared.
   const isSameSum = isDeepStrictEqual(values?.totals?.fields, reading.values?.totals?.fields);
   const earlier = checks?.before && { ...checks.before, ...(!isSameSum && { sum: undefined }) };
   const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
   const sum = isSameSum ? measured(values, measure) : undefined;
-  const compared = stays ? earlier : { rows, state, ...(sum !== undefined && { sum }), at: reading.at };
+  const compared = stays ? earlier : { rows, ...(sum !== undefined && { sum }), at: reading.at };
   return { ...checks, ...(compared && { before: compared }) };
-}
-
-/** Whether the finding is new with the committed content: only then it is logged, not with every reading. */
-export function isNewFinding({ check, since }: Finding, facts: FindingFacts): boolean {
-  const { checks, readFrom = '' } = facts.entryOn(facts.day)?.committed ?? {};
-  const { before } = checks ?? {};
-  if (!before || check === 'never_agrees' || check === 'given_up' || check === 'rows_kept') return true;
-  if (check === 'zone_seam' || check === 'emptied_column') return before.state === 'open';
-  if (check === 'new_column') return before.state === 'open' || since >= readFrom;
-  if (check !== 'unusual_rows') return before.at === readFrom;
-  return before.state === 'open' || unusualRows(facts.day, before, facts.entryOn).length === 0;
 }

@@ -6,5 +6,6 @@ export {
   endOfAge,
   historyAfter,
 } from './day-history.ts';
+export { haveMoved, movedSince } from './moved-records.ts';
 export { NotedKey } from './record-key.ts';
 export { rowsAt } from './rows-at.ts';

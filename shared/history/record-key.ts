@@ -75,16 +75,32 @@ function rankOf(keys: Lanes): number {
   return new HashIndex(keys).firstOf.every((first, row) => first === row) ? UNIQUE : ALL;
 }
 
-function possibleKeys({ report, settings, columns, fields, keyIsNone }: KeyRules): RecordKey[] {
-  const named = comparableKeys({ report, settings }, keyIsNone).map((key) =>
-    fieldsOfKey(key).map((field) => placesOf(columns, [field])),
-  );
+/** The first key that no two records of the version share, and of which every record has all parts. */
+export async function ownKey(file: CodedFile, rules: KeyRules): Promise<RecordKey | undefined> {
+  for (const key of namedKeys(rules)) {
+    const ranks = await Promise.all(key.map(async (part) => rankOf(await keyHashes(file, [part]))));
+    if (ranks.every((rank) => rank >= ALL) && rankOf(await keyHashes(file, key)) === UNIQUE) return key;
+  }
+  return undefined;
+}
+
+function possibleKeys(rules: KeyRules): RecordKey[] {
   const [order, product] = [
-    placesOfRole('order_id', columns, fields),
-    placesOfRole('product', columns, fields),
+    placesOfRole('order_id', rules.columns, rules.fields),
+    placesOfRole('product', rules.columns, rules.fields),
   ];
-  const isPart = (part: KeyPart) => part.length > 0 && part.every(isPlace);
-  return [...named, [order, product], [order]].filter((key) => key.every(isPart));
+  return [...namedKeys(rules), ...[[order, product], [order]].filter((key) => key.every(isPart))];
+}
+
+/** The keys of the whole table. An order and its product are no such key, because several days may have them. */
+function namedKeys({ report, settings, columns, keyIsNone }: KeyRules): RecordKey[] {
+  return comparableKeys({ report, settings }, keyIsNone)
+    .map((key) => fieldsOfKey(key).map((field) => placesOf(columns, [field])))
+    .filter((key) => key.every(isPart));
+}
+
+function isPart(part: KeyPart): boolean {
+  return part.length > 0 && part.every(isPlace);
 }
 
 /**

@@ -21,7 +21,7 @@ import {
   readCloses,
 } from '../lake/documents/close.ts';
 import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import { type DayEntry, type Ledger, fewerRead } from '../lake/documents/ledger.ts';
 import { listLedgers } from '../lake/documents/read.ts';
 import { unreadableAmounts, unreadableText } from '../lake/documents/totals.ts';
 import { closeKey } from '../lake/paths.ts';
@@ -369,13 +369,13 @@ function faultsOf({ brand, month, exceptions, roles, unreadable }: Close) {
 }
 
 function whyNotWhole(entry: DayEntry = {}): Close['exceptions'][number]['why'] | undefined {
-  const { committed, failure, erasedAt, disregarded } = entry;
+  const { committed, failure, erasedAt } = entry;
   if (erasedAt !== undefined) return 'erased';
   if (failure) return 'failed';
   if (!committed) return 'missing';
+  const fewer = fewerRead(entry);
+  if (fewer) return fewer.rows === 0 ? 'came_back_empty' : 'kept';
   if (committed.state === 'open' || committed.state === 'unconfirmed') return committed.state;
-  if (disregarded && disregarded.rows < committed.rows)
-    return disregarded.rows === 0 ? 'came_back_empty' : 'kept';
   const isGivenUp =
     committed.state === 'settled' &&
     settledBy({ contradictions: committed.contradictions ?? 0 }) === 'given_up';

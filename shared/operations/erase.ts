@@ -287,11 +287,7 @@ function withoutBrand(record: WatchRecord, brand: string): WatchRecord {
   const isOther = (id: string) => !id.startsWith(`${brand} `);
   const ofOthers = <T>(by: Record<string, T>) =>
     Object.fromEntries(Object.entries(by).filter(([id]) => isOther(id)));
-  const { seen, told, events } = record;
-  const next: WatchRecord = { ...record, seen: ofOthers(seen), told: ofOthers(told) };
-  if (events) {
-    const pending = events.pending.filter(({ detail }) => isOther(detail.id));
-    next.events = { ...events, open: ofOthers(events.open), pending };
-  }
+  const pending = record.pending.filter(({ detail }) => isOther(detail.id));
+  const next = { ...record, seen: ofOthers(record.seen), open: ofOthers(record.open), pending };
   return isDeepStrictEqual(next, record) ? record : next;
 }

@@ -166,9 +166,8 @@ interface DayOfBrand {
 async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   const { lake, report, reports, settings, day } = options;
   const documents = createLakeDocuments({ store: lake.store, ...options });
-  const listed = await listLedgers(lake.store, reports, { from: monthOf(day), to: monthOf(day) });
-  const ofReport = listed.filter((one) => one.report === report);
-  const withMonth = ofReport.filter(({ months }) => months.length > 0);
+  const ofReport = (await listLedgers(lake.store, reports)).filter((one) => one.report === report);
+  const withMonth = ofReport.filter(({ months }) => months.includes(monthOf(day)));
   // If the only ledger of the month was lost, opening the day names the loss.
   const brands = (withMonth.length > 0 ? withMonth : ofReport).map(({ brand }) => brand);
   const { brand = brands[0] } = options;

@@ -1,6 +1,7 @@
 import { type Committed, laterReading } from '../lake/documents/ledger.ts';
 import { carriedChecks } from '../findings/index.ts';
-import { type Policy, isAfterRefresh, isLast } from '../planning/due.ts';
+import { haveMoved } from '../history/index.ts';
+import { isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
 import type { BuiltSnapshot } from './builder.ts';
@@ -30,28 +31,28 @@ export async function commit(
   const { day, id, progress, committed: replaced } = attempt;
   const { slices } = await progress.cached();
   const nowMs = ctx.clock.now().getTime();
-  const { startedMs, endedMs, closed, resumed, recordPages, recorded } = readingOf(
-    day,
-    policy,
-    slices,
-    nowMs,
-  );
+  const { startedMs, endedMs, closed, mayHaveGap, isSplit, recorded } = readingOf(day, policy, slices, nowMs);
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const { queryFingerprint, timeZone } = policy;
   // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
-  const nextOf = (counts: Pick<Committed, 'rows' | 'values'>) => {
+  const nextOf = (counts: Pick<Committed, 'rows' | 'values'>, acceptsFewer = isAccepted) => {
     const last = isLast(day, policy, startedMs, counts) && isVerified && !recorded.refusedLookups?.retryAt;
     return afterReading(
       replaced,
       {
         ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest },
-        ...{ queryFingerprint, isAlone: isAlone(policy, { last, resumed, recordPages }), isAccepted },
+        // I11: no later reading would correct the last one.
+        ...{ queryFingerprint, isAlone: !mayHaveGap && !(last && isSplit), isAccepted: acceptsFewer },
       },
       { last, past: isAfterRefresh(day, policy, startedMs) },
     );
   };
-  const read = nextOf(snapshot);
+  let read = nextOf(snapshot);
+  if (read?.outcome.keeps && replaced && snapshot.rows < replaced.rows) {
+    const reading = { ...snapshot, upstreamDigest: recorded.upstreamDigest };
+    if (await haveMoved(ctx, day, replaced, reading)) read = nextOf(snapshot, true);
+  }
   // If the version stays, its records decide whether the policy requires further readings.
   const next = read?.outcome.keeps && replaced ? nextOf(replaced) : read;
   if (!next) throw laterReading(day, replaced);
@@ -85,15 +86,4 @@ export async function commit(
     },
   });
   return { open, ...(keeps && { kept: keeps.rows }) };
-}
-
-/**
- * Whether the reading needs no other reading to agree (I11). The last reading has a stricter rule: records may have
- * moved between two queries or before another run resumed the reading, and no later reading would correct that.
- */
-function isAlone(
-  { pagesAreSnapshot }: Policy,
-  { last, resumed, recordPages }: { last: boolean; resumed: boolean; recordPages: number },
-): boolean {
-  return last ? pagesAreSnapshot && !resumed : pagesAreSnapshot || recordPages <= 1;
 }

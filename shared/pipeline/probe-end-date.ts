@@ -35,7 +35,7 @@ async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
   try {
     return await observeEndDate(ctx);
   } catch (thrown) {
-    ctx.log({ event: 'end_date_not_probed', message: rethrowBugs(thrown).message });
+    ctx.log({ event: 'end_date_not_probed', message: rethrowBugs(thrown).code });
     return undefined;
   }
 }

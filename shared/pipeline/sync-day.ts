@@ -66,7 +66,6 @@ export async function syncDay(
   }
 }
 
-/** I11: records that the service has deleted stay in the lake. */
 function logKept(
   { brand, report, log }: RunContext,
   day: string,
@@ -74,7 +73,8 @@ function logKept(
   keptRows: number,
 ): void {
   const command = `brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day} --accept-fewer`;
-  const message = `the service has ${rows} records of ${day}, and the lake has ${keptRows} rows; days this old no longer change, so the rows are kept. If the service is right: ${command}`;
+  const why = rows === 0 ? 'an empty response may be an outage' : 'days this old no longer change';
+  const message = `the service has ${rows} records of ${day}, and the lake has ${keptRows} rows; ${why}, so the rows are kept. If the service is right: ${command}`;
   log({ event: 'rows_kept', day, rows, keptRows, message });
 }
 

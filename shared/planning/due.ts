@@ -5,7 +5,6 @@
  * are. Everything is pure.
  */
 import {
-  DAY_MS,
   MINUTE_MS,
   addDays,
   dayOf,
@@ -31,7 +30,6 @@ export interface Policy extends StateRules {
   lateMinutes: number;
   refresh: readonly RefreshTier[];
   queryFingerprint: string;
-  pagesAreSnapshot: boolean;
   /** The least time between two readings of a day, the setting `every`; 0: every run reads the due days. */
   everyMs: number;
   /** The longest time between two readings that the schedule and `every` allow: a day that waits longer has a problem. */
@@ -101,28 +99,30 @@ function readDueAtMs(
   if (!committed || claim?.attempt !== undefined) return started;
   const last = lastRequested(committed, disregarded);
   if (upstream && upstream.digest !== last.upstreamDigest) return started;
-  const requestedAtMs = Date.parse(committed.readFrom);
+  const requestedAtMs = Date.parse(last.at);
   const { everyMs } = policy;
+  const byPolicyMs = () => {
+    if (last.queryFingerprint !== policy.queryFingerprint) return started;
+    const age = daysBetween(day, dayOf(nowMs, policy.timeZone));
+    return refreshAtMs(day, requestedAtMs, policy, tiersOf(policy, committed), age);
+  };
   switch (committed.state) {
     case 'settled':
       return null;
     case 'open':
       if (upstream && !upstream.closed) return null;
-      // The disregarded reading lacked the day's records; the next reading may have them.
-      if (disregarded) return Date.parse(disregarded.at) + DAY_MS;
+      // A reading of the whole day had fewer records.
+      if (disregarded && requestedAtMs >= closesAtMs(day, policy)) return byPolicyMs();
       if (everyMs === 0) return started;
       // `every` does not delay the reading that closes the day.
       return Math.max(started, Math.min(requestedAtMs + everyMs - slackMs(everyMs), closesAtMs(day, policy)));
     case 'unconfirmed':
       // I11: the next run reads it again, whatever its age.
       return requestedAtMs;
-    case 'closed': {
+    case 'closed':
       // A day with refused lookups is not re-read because of them: they are repeated at times of their own.
       if (committed.refusedLookups?.retryAt && isLast(day, policy, requestedAtMs, committed)) return null;
-      if (last.queryFingerprint !== policy.queryFingerprint) return started;
-      const age = daysBetween(day, dayOf(nowMs, policy.timeZone));
-      return refreshAtMs(day, Date.parse(last.at), policy, tiersOf(policy, committed), age);
-    }
+      return byPolicyMs();
   }
 }
 

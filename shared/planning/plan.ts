@@ -171,6 +171,11 @@ const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: n
 };
 const AHEAD: DueDay['order'] = [1, 0, 0];
 
+/** A day that is read again in this run, because other days now have records that it lacked in its last reading. */
+export function readAgain(day: string): DueDay {
+  return { day, reason: 'refresh', order: [...ORDER.refresh, 0] };
+}
+
 /** Whether the day is the open day or yesterday. The urgent days of all reports come before all other days. */
 export function isUrgent({ reason }: Pick<DueDay, 'reason'>): boolean {
   return reason === 'open' || reason === 'yesterday';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { LakeBrandSettings, LakeSettings, ReportSettings, Settings } from '../settings/settings.ts';
 import { intervalMs } from '../days.ts';
-import { HOURLY, rateMs } from '../settings/schedule.ts';
+import { HOURLY, rateMs } from '../settings/deployment.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';
 
@@ -22,7 +22,6 @@ export function policyOf(
     fields: settings.fields,
     ...(settings.states && { words: settings.states.words }),
     queryFingerprint: queryFingerprint(report, brand, settings),
-    pagesAreSnapshot: report.pagesAreSnapshot,
     everyMs,
     maxGapMs: Math.max(everyMs, rateMs(schedule)),
   };

@@ -9,8 +9,10 @@ export interface Reading {
   endedMs: number;
   /** I2: whether the day was read whole after its end and, if there is an upstream day, after that day was closed. */
   closed: boolean;
-  resumed: boolean;
-  recordPages: number;
+  /** Whether records may have been skipped between two pages, because the list may have shifted. */
+  mayHaveGap: boolean;
+  /** Whether records may have moved between two queries, or before another run resumed the reading. */
+  isSplit: boolean;
   recorded: Pick<Committed, 'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups'>;
 }
 
@@ -31,10 +33,8 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[],
     endedMs: Math.max(...slices.map(({ startedAt, stagedAt }) => heldMs(stagedAt ?? startedAt))),
     closed:
       last.whole && beganMs <= nowMs && startedMs >= closesAtMs(day, policy) && (upstream?.closed ?? true),
-    resumed: last.resumed ?? false,
-    recordPages: parts
-      .filter(({ role }) => role === 'include')
-      .reduce((pages, part) => pages + part.recordPages, 0),
+    mayHaveGap: parts.some(({ role, mayHaveGap }) => role === 'include' && mayHaveGap),
+    isSplit: parts.length > 1 || (last.resumed ?? false),
     recorded: {
       pages: pagesIn(slices),
       readFrom: new Date(startedMs).toISOString(),

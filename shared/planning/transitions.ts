@@ -33,10 +33,12 @@ export type DayEvent = keyof typeof EVENTS;
 
 export const FACTS = {
   alone:
-    'one reading suffices: its pages are one snapshot, or it has only one page and is not the last reading',
+    'one reading suffices: no record can have been skipped between two of its pages and, in the last reading, between two queries or runs',
   last: 'the policy plans no further reading',
   past: 'the day is older than `refresh`',
-  accepted: 'the reading was started with `--accept-fewer`',
+  lost: 'the reading has no records, and the version has some',
+  accepted:
+    'the reading was started with `--accept-fewer`, or another day has each record that it lacks, by a later reading',
   unknown: 'the ledger was made from snapshots, so it is not known how the version was read',
   third: 'at least three readings in a row contradicted each other, before `refresh` ends',
   twelfth: 'after `refresh`, twelve readings in a row failed or contradicted the version',
@@ -54,8 +56,6 @@ export interface Outcome {
   believed?: true;
   /** The version stays, although the reading differs from it. */
   keeps?: true;
-  /** The day is settled although its last reading failed or differed. */
-  givenUp?: true;
 }
 
 /** The first outcome that applies; the last one always does. */
@@ -69,14 +69,19 @@ const BELIEVED: Outcomes = [
 const ALONE: Outcomes = only(['alone'], BELIEVED);
 const ACCEPTED: Outcomes = only(['accepted'], BELIEVED);
 const KEPT: Outcomes = [
-  { when: ['last'], to: 'settled', keeps: true, givenUp: true },
+  { when: ['last'], to: 'settled', keeps: true },
   { to: 'closed', keeps: true },
 ];
-const GIVEN_UP: Outcomes = [{ when: ['twelfth'], to: 'settled', keeps: true, givenUp: true }];
+const GIVEN_UP: Outcomes = [{ when: ['twelfth'], to: 'settled', keeps: true }];
 const DOUBTED: Outcomes = [...GIVEN_UP, { to: 'unconfirmed' }];
 const CONTRADICTED: Outcomes = [...GIVEN_UP, { when: ['third'], to: 'closed' }, { to: 'unconfirmed' }];
+const UNCONFIRMED: Outcomes = CONTRADICTED.map((outcome): Outcome => ({ ...outcome, keeps: true }));
+/** A reading without records never replaces records, whatever the state, the age or the settings of the day. */
+const STAYS: Outcomes = [...ACCEPTED, ...KEPT];
 /** Its records can no longer change: if a reading now has fewer records, the service has deleted the others. */
 const STAYS_SETTLED: Outcomes = [...ACCEPTED, { to: 'settled', keeps: true }];
+/** No reading of the whole day is in the lake yet, so later readings go on. */
+const STAYS_OPEN: Outcomes = [...ACCEPTED, { to: 'open', keeps: true }];
 
 export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outcomes>>>> = {
   missing: {
@@ -91,10 +96,14 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     rebuilt: REFUSED,
   },
   open: {
-    read_open: [{ to: 'open' }],
+    read_open: [
+      { when: ['accepted'], to: 'open' },
+      { when: ['lost'], to: 'open', keeps: true },
+      { to: 'open' },
+    ],
     equal: BELIEVED,
-    none: [...ACCEPTED, { when: ['past'], to: 'open', keeps: true }, { to: 'unconfirmed' }],
-    fewer: [...ACCEPTED, { to: 'unconfirmed' }],
+    none: STAYS_OPEN,
+    fewer: [...only(['past'], STAYS_OPEN), ...ACCEPTED, { to: 'unconfirmed' }],
     query_changed: [...ALONE, { to: 'unconfirmed' }],
     different: [...ALONE, { to: 'unconfirmed' }],
     failed: [{ to: 'open' }],
@@ -102,10 +111,19 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
     rebuilt: [{ to: 'open' }],
   },
   unconfirmed: {
-    read_open: [{ when: ['unknown'], to: 'open' }, ...REFUSED],
+    read_open: [
+      { when: ['unknown', 'lost'], to: 'unconfirmed', keeps: true },
+      { when: ['unknown'], to: 'open' },
+      ...REFUSED,
+    ],
     equal: BELIEVED,
-    none: [...ACCEPTED, ...only(['past'], KEPT), ...CONTRADICTED],
-    fewer: [...ACCEPTED, ...only(['unknown', 'past'], KEPT), ...CONTRADICTED],
+    none: [...only(['past'], STAYS), ...ACCEPTED, ...UNCONFIRMED],
+    fewer: [
+      ...only(['unknown', 'past'], STAYS),
+      ...ACCEPTED,
+      ...only(['past'], UNCONFIRMED),
+      ...CONTRADICTED,
+    ],
     query_changed: [...ALONE, { to: 'unconfirmed' }],
     different: [...ALONE, ...CONTRADICTED],
     failed: [...GIVEN_UP, { to: 'unconfirmed' }],
@@ -115,8 +133,8 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
   closed: {
     read_open: REFUSED,
     equal: BELIEVED,
-    none: [...ACCEPTED, ...only(['past'], KEPT), { to: 'unconfirmed' }],
-    fewer: [...ACCEPTED, ...DOUBTED],
+    none: STAYS,
+    fewer: [...only(['past'], STAYS), ...ACCEPTED, { to: 'unconfirmed' }],
     query_changed: [...ALONE, { to: 'unconfirmed' }],
     different: [...ALONE, ...DOUBTED],
     failed: [...GIVEN_UP, { to: 'closed' }],
@@ -191,6 +209,7 @@ export function afterReading(
   const outcome = outcomeOf(state, event, {
     ...policy,
     alone: reading.kind !== 'failed' && reading.isAlone,
+    lost: reading.kind !== 'failed' && reading.rows === 0 && (before?.rows ?? 0) > 0,
     accepted: reading.kind !== 'failed' && reading.isAccepted,
     unknown: before !== undefined && before.timeZone === undefined,
     third: !policy.past && count >= MAX_CONTRADICTIONS,
@@ -220,7 +239,7 @@ export function settledBy(version: Pick<VersionBefore, 'contradictions'>): 'poli
 function eventOf(reading: Reading, before: VersionBefore | undefined): DayEvent {
   if (reading.kind === 'failed') return 'failed';
   if (reading.kind === 'open') return 'read_open';
-  if (before && reading.digest === before.digest) return 'equal';
+  if (before && (reading.digest === before.digest || reading.rows + before.rows === 0)) return 'equal';
   if (reading.rows === 0) return 'none';
   if (!before) return 'different';
   const isSameQuery = before.timeZone === undefined || reading.queryFingerprint === before.queryFingerprint;

@@ -57,7 +57,6 @@ export const attribution: ReportDefinition = {
     { untilAgeDays: 3, every: 'run' },
     { untilAgeDays: 30, every: '1 day' },
   ],
-  pagesAreSnapshot: true,
   views: [
     {
       name: 'attribution_daily',

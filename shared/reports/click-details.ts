@@ -22,7 +22,6 @@ export const clickDetails: ReportDefinition = {
   filters: {},
   columns: [{ field: 'id', type: 'string', meaning: 'identifies the click' }],
   refresh: clicks.refresh,
-  pagesAreSnapshot: true,
   views: [],
   checks: [
     {

@@ -24,8 +24,6 @@ export const clicks: ReportDefinition = {
     { field: 'created_time', type: 'timestamp', meaning: 'HTTP-date in GMT' },
   ],
   refresh: [{ untilAgeDays: 2, every: '1 day' }],
-  // A click never changes, and no click is added to a range that has ended, so positions stay valid.
-  pagesAreSnapshot: true,
   views: [clickChannels],
   checks: [],
 };

@@ -198,8 +198,6 @@ export interface ReportDefinition {
   /** The column whose sum describes a day best. */
   measure?: string;
   refresh: readonly RefreshTier[];
-  /** I11: if pages are not a snapshot, a day settles only after two readings with the same digest. */
-  pagesAreSnapshot: boolean;
   /** A view over several tables belongs to the report whose records it is about. */
   views: readonly ReportView[];
   checks: readonly Check[];

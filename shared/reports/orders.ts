@@ -54,7 +54,6 @@ export const orders: ReportDefinition = {
     { untilAgeDays: 35, every: '1 day' },
     { untilAgeDays: 120, every: '7 days' },
   ],
-  pagesAreSnapshot: false,
   views: [
     orderHistory,
     {

@@ -49,7 +49,6 @@ export const transactions: ReportDefinition = {
   states: ['line_state', 'state'],
   measure: 'commission',
   refresh: orders.refresh,
-  pagesAreSnapshot: true,
   views: [
     transactionHistory,
     {

@@ -6,7 +6,7 @@ import { vacuumLedgerTable, forgetOldVersions, vacuum } from './vacuum.ts';
 import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import { undamaged } from '../lake/documents/cas-document.ts';
-import { hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
+import { fewerRead, hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -99,7 +99,7 @@ export async function announceReport(ending: Ending): Promise<void> {
   const nowMs = ctx.clock.now().getTime();
   const found = new Map<string, ExaminedMonth>();
   for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs, published));
-  const run = { id: ctx.runId, wallMs: ctx.clock.wallMs(), nowMs, seen };
+  const run = { id: ctx.runId, nowMs, seen };
   ending.record = (current) => {
     const recorded = recordMonths(current, found, policyFingerprint(ctx.policy), run);
     const hasReturned = recorded.hasReturnedRecords || hasReturnedRecords;
@@ -164,6 +164,8 @@ async function examinedMonth(
   const mustBeExamined =
     hasPendingPublication(ctx, ledger) ||
     waitingDays(new Map([[month, ledger]]), ctx.policy, nowMs).length > 0 ||
+    // Its records may turn up in a day of another month.
+    Object.values(ledger.days).some((entry) => fewerRead(entry) && entry.committed?.state !== 'settled') ||
     hasNewEvents(ctx, ledger, published);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,

@@ -13,7 +13,7 @@
  */
 import { MINUTE_MS } from '../days.ts';
 import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type BrandLease, heldBy, released } from '../lake/documents/brand-lease.ts';
+import { type BrandLease, heldBy, holderText, released } from '../lake/documents/brand-lease.ts';
 import type { CasDocument } from '../lake/documents/cas-document.ts';
 import type { BrandLog } from '../log-events.ts';
 import type { Clock, RunRegistry } from '../ports.ts';
@@ -57,14 +57,15 @@ interface Instant {
 }
 
 export function createLease({ brand, document, runId, name, time, clock, runs, log }: LeaseOptions): Lease {
-  let held: { sinceMs: number; renewed: Instant } | undefined;
+  let held: { since: Instant; renewed: Instant } | undefined;
   let mayBeHeld = false;
   let stopRenewing: (() => void) | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   const ended = new AbortController();
 
   const now = (): Instant => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() });
-  const validSince = () => (held && elapsedMs(held.renewed, now()) < VALID_MS ? held.sinceMs : undefined);
+  const validSince = () =>
+    held && elapsedMs(held.renewed, now()) < VALID_MS ? held.since.monotonicMs : undefined;
 
   /** Runs actions one after the other, so that no renewal overtakes the release. */
   function inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
@@ -76,11 +77,12 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
   async function renew(): Promise<void> {
     const began = now();
     if (!held || elapsedMs(held.renewed, began) < RENEW_EVERY_MS / 2) return;
+    const { since } = held;
     let isMine = false;
     await document.update((current) => {
       // Nobody may take a damaged lease while this one is valid.
       isMine = current.holder?.run === runId || (!current.holder?.run && validSince() !== undefined);
-      return isMine ? heldBy(current, runId, name) : current;
+      return isMine ? heldBy(current, runId, name, since.wallMs) : current;
     });
     held = isMine ? { ...held, renewed: began } : undefined;
   }
@@ -101,16 +103,16 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
       const unchangedMs = unrenewedMs + Math.max(0, began.monotonicMs - sight.sinceMs);
       if (!ended.signal.aborted && (await isFree(holder, unchangedMs))) {
         mayBeHeld = true;
-        if (!(await replace(seen, heldBy(seen, runId, name)))) continue;
-        held = { sinceMs: clock.monotonicMs(), renewed: began };
+        if (!(await replace(seen, heldBy(seen, runId, name, began.wallMs)))) continue;
+        held = { since: now(), renewed: began };
         stopRenewing ??= clock.every(RENEW_EVERY_MS, () => void inTurn(renew).catch(() => undefined));
-        return held.sinceMs;
+        return held.since.monotonicMs;
       }
       const waitedMs = clock.monotonicMs() - startMs;
       if (ended.signal.aborted || waitedMs >= waitMs) {
         // Runs with little time wait in turns. Their times do not overlap, because each write replaces what its run has seen.
         if (unchangedMs > unrenewedMs) await replace(seen, { ...seen, unrenewedMs: Math.floor(unchangedMs) });
-        throw ended.signal.aborted ? stopped() : busy(holder?.name, waitedMs);
+        throw ended.signal.aborted ? stopped() : busy(holderText(seen), waitedMs);
       }
       if (!isLogged) log({ event: 'brand_awaited', holder: holder?.name ?? '' });
       isLogged = true;
@@ -133,7 +135,7 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
     return isReplaced;
   }
 
-  function busy(holder: string | undefined, waitedMs: number): BrandReportsError {
+  function busy(holder: string, waitedMs: number): BrandReportsError {
     const message = `${brand}: another run (${holder}) holds the lease of the brand, and one run of a brand may send requests at a time. This run waited ${Math.round(waitedMs / 1000)} s and sent no request. Run again after that run has ended; a scheduled run continues by itself`;
     return new BrandReportsError('conflict', 'brand_busy', message);
   }

@@ -77,8 +77,7 @@ export async function planReport(
   // Without the mark, a run that dies would leave a claim in a month that no later run examines. A damaged month stays
   // dirty, so that later runs report it too.
   const months = [...new Set([...daysToRead.map(monthOf), ...damagedMonths])];
-  const dirty = { by: ctx.runId, at: new Date(ctx.clock.wallMs()).toISOString() };
-  const begin = (current: ReportState) => markMonthsDirty(current, months, dirty, seen);
+  const begin = (current: ReportState) => markMonthsDirty(current, months, ctx.runId, seen);
   const error = damaged ?? unpublished;
   return { continuation, ...days, seen, begin, size, error };
 }

@@ -20,10 +20,10 @@ export async function learnServiceTime(reports: readonly RunContext[]): Promise<
   const { brand, clock, log } = ctx;
   const failure = await requestPage(ctx).then(() => undefined, rethrowBugs);
   const { clockSkewMs } = ctx.service;
-  const isUnanswered = failure?.kind === 'transient' && failure.context.status === undefined;
+  const isUnanswered = failure && failure.kind !== 'contract' && failure.context.status === undefined;
   if (failure && (concernsNoDay(failure) || (isUnanswered && clockSkewMs === undefined))) throw failure;
   // The requests of the days fail or succeed by themselves.
-  const why = failure?.message ?? `no response of ${brand} has a Date header`;
+  const why = failure?.code ?? `no response of ${brand} has a Date header`;
   if (clockSkewMs === undefined) log({ event: 'service_time_unknown', message: why });
   else if (Math.abs(clockSkewMs) > LARGE_SKEW_MS)
     log({ event: 'clocks_differ', message: clocksText(brand, clock.wallMs(), clockSkewMs) });

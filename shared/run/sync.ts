@@ -23,9 +23,10 @@ import {
 } from '../outcome.ts';
 import type { RunContext } from '../context/context.ts';
 import type { Range } from './continuation.ts';
+import { movedSince } from '../history/index.ts';
 import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
 import { type ReportPlan, planDay, planReport } from './plan-report.ts';
-import { type DueDay, byOrder, isUrgent } from '../planning/plan.ts';
+import { type DueDay, byOrder, isUrgent, readAgain } from '../planning/plan.ts';
 import { CLOCKS_DIFFER, isEndOfRun } from '../service/retry.ts';
 import { learnServiceTime } from './service-time.ts';
 
@@ -151,7 +152,9 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   const breakOff = (thrown: unknown) => {
     for (const sync of syncs) sync.brokeOff ??= { thrown };
   };
-  await Promise.all(Array.from({ length: daysInFlight }, () => worker().catch(breakOff)));
+  const again = new Set<string>();
+  do await Promise.all(Array.from({ length: daysInFlight }, () => worker().catch(breakOff)));
+  while (await planMoved(syncs, again));
 }
 
 async function planSync(sync: ReportSync, learnTime: () => Promise<void>): Promise<void> {
@@ -161,6 +164,25 @@ async function planSync(sync: ReportSync, learnTime: () => Promise<void>): Promi
   sync.left = new Map(plan.due.map((due) => [due.day, due]));
   for (const day of sync.left.keys()) days.set(day, notRead(day, 'pending'));
   for (const day of plan.waiting) if (!days.has(day)) days.set(day, notRead(day, 'waiting'));
+}
+
+/** @param again the days that this run has read once more. @returns whether there are more of them */
+async function planMoved(syncs: readonly ReportSync[], again: Set<string>): Promise<boolean> {
+  const before = again.size;
+  for (const sync of syncs)
+    await guarded(sync, async () => {
+      const { ctx, plan, days, left } = sync;
+      const read = new Set([...days].flatMap(([day, outcome]) => (wasRead(outcome) ? [day] : [])));
+      if (!plan || read.size === 0) return;
+      for (const day of await movedSince(ctx, [...plan.seen.keys()], read)) {
+        const id = `${ctx.report.name} ${day}`;
+        if (again.has(id) || left.has(day)) continue;
+        again.add(id);
+        left.set(day, readAgain(day));
+        days.set(day, notRead(day, 'pending'));
+      }
+    });
+  return again.size > before;
 }
 
 function notRead(dt: string, outcome: 'pending' | 'waiting'): DayOutcome {
@@ -233,7 +255,10 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     // A day without clicks needs no lookup.
     const hasReturned = () => service.hasAnsweredTo(report.action) && [...sync.days.values()].some(wasRead);
     const ctx = { ...sync.ctx, hasReturned, service: service.inOrder(turn) };
-    const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, plan.continuation, onFetched);
+    const { id, range } = plan.continuation;
+    const isRequested = range !== undefined && range.from <= due.day && due.day <= range.to;
+    const continuation = isRequested ? plan.continuation : { id };
+    const { outcome, error, endsReport }: SyncedDay = await syncDay(ctx, due, continuation, onFetched);
     if (endsReport) sync.left.clear();
     sync.breaker.record(due, outcome, error);
     sync.days.set(due.day, outcome);

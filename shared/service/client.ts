@@ -8,7 +8,14 @@ import { DAY_MS } from '../days.ts';
 import { BrandReportsError, configError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { BrandLog } from '../log-events.ts';
-import type { CredentialSource, ReportService, SendRequest, ServiceResponse, Turn } from '../ports.ts';
+import type {
+  CredentialSource,
+  Credentials,
+  ReportService,
+  SendRequest,
+  ServiceResponse,
+  Turn,
+} from '../ports.ts';
 import { createServiceClock, httpDate } from './server-clock.ts';
 import { type ResponseClass, classifyResponse } from './envelope.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -50,6 +57,9 @@ export interface ServiceClientOptions {
 
 interface Sent {
   response: ResponseClass;
+  /** Whether the service has accepted the credentials of the request. */
+  isProven: boolean;
+  slotMs: number;
   requestedWaitMs: number | undefined;
 }
 
@@ -61,6 +71,10 @@ export function clocksText(brand: string, machineMs: number, skewMs: number): st
   return `${brand}: this machine's clock shows ${machine}, the service's ${service}. Correct the clock that is wrong.`;
 }
 
+function refusalOf(action: string, { code, context }: BrandReportsError): string {
+  return [action, code, context.serviceCode].join(' ');
+}
+
 /** The calls are signed, rate-limited and retried (docs/explanation/interface.md, sections 4 to 8). */
 export function createServiceClient(options: ServiceClientOptions): ReportService {
   const { brand, limiter, wallMs } = options;
@@ -68,8 +82,12 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   const policy = { ...SERVICE_RETRY, ...options.retry };
   const clock = createServiceClock(wallMs);
   const signer = createSigningSession(options, clock, log);
-  const breaker = createRefusalBreaker(brand);
+  const breaker = createRefusalBreaker();
   const answeredActions = new Set<string>();
+  /** The last credentials that the service has accepted. */
+  let accepted: Credentials | undefined;
+  /** Actions with a code of refusals that outlasted all attempts of a call. */
+  const lasting = new Set<string>();
   const eitherSignals = new WeakMap<AbortSignal, AbortSignal>();
 
   async function sendOnce(
@@ -94,12 +112,13 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     throwIfStopped(signal);
     const status = 'status' in result ? result.status : undefined;
     options.onRequest?.({ action, attempt, status });
-    const response = classifyResponse(result, { brand, action, quote: signer.quote });
+    const isProven = accepted === signing.credentials;
+    const response = classifyResponse(result, { brand, action, isProven, quote: signer.quote });
     if (status === 429 || status === 503) limiter.slowDown(slotMs);
     if (response.is === 'success') limiter.speedUp();
-    const mayWait = response.is === 'transient' && 'headers' in result;
+    const mayWait = (response.is === 'transient' || response.is === 'refused') && 'headers' in result;
     return {
-      response,
+      ...{ response, isProven, slotMs },
       requestedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined,
     };
   }
@@ -149,12 +168,15 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         throwIfStopped(signal);
         const tried = await sendOnce(action, fields, signing, attempt + sent - 1, slotMs, signal);
         const { response } = tried;
-        if (response.is === 'success') breaker.accepted();
+        if (response.is === 'success') {
+          accepted = signing.credentials;
+          breaker.accepted();
+        }
         if (response.is !== 'refused') return { ...tried, sent };
-        breaker.refused(response.error);
+        const error = breaker.refused(response.error);
         // I10: a refusal names no cause; signing again may help, once.
         const again: Signing | undefined = await signer.signAgain(signing);
-        if (!again) return { ...tried, sent };
+        if (!again) return { ...tried, response: { is: 'refused', error }, sent };
         signing = again;
       }
     } finally {
@@ -187,9 +209,23 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         answeredActions.add(action);
         return response.response;
       }
-      if (response.is !== 'transient' || (turn.asksTime && clock.skewMs !== undefined)) throw response.error;
+      if (!mayPass(action, tried) || (turn.asksTime && clock.skewMs !== undefined)) throw response.error;
+      if (response.is === 'refused') {
+        if (failures === 1) limiter.slowDown(tried.slotMs);
+        if (failures >= policy.maxAttempts) lasting.add(refusalOf(action, response.error));
+      }
       await beforeRetry(action, response.error, failures, requestedWaitMs, signal);
     }
+  }
+
+  /**
+   * I10: a refusal names no cause. With credentials that the service has accepted in this run, the cause may be a limit
+   * of requests, so a retry may help. A call whose attempts are all refused shows that retries help no such refusal.
+   */
+  function mayPass(action: string, { response, isProven }: Sent): boolean {
+    if (response.is === 'success' || response.is === 'transient') return true;
+    if (response.is === 'refused') return isProven && !lasting.has(refusalOf(action, response.error));
+    return response.error.code === 'unknown_host' && breaker.hasAccepted;
   }
 
   /** Aborts with the run or with the call. Calls with one signal share it: creating one costs as much as a small request. */

@@ -1,7 +1,7 @@
 /**
  * Classifies a response before anything in it is used. Otherwise an error page, a truncated body or a refusal with HTTP
  * 200 would count as a page without records, and a day would be committed empty (I8). The checks, in order: the
- * response is whole, its status is 2xx, it is a JSON object, its `code` is 0, and its `data` is an object. Messages
+ * response is whole, its status is 2xx, it is a JSON object, its `code` is 0, and its `data` is an object or empty. Messages
  * quote only through `quote`, which redacts (I9). The records of a page are found in `data`.
  */
 import { isUtf8 } from 'node:buffer';
@@ -9,7 +9,6 @@ import type { ErrorCode } from '../error-codes.ts';
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
 import {
   duplicateKeys,
-  excessOf,
   type Json,
   type JsonObject,
   isCanonicalInteger,
@@ -17,11 +16,12 @@ import {
   numberText,
   parseJson,
   stringifyJson,
-  structureOf,
 } from '../json.ts';
 import type { HttpResponse, HttpResult, ReportService, ServiceResponse } from '../ports.ts';
+import { excessOf, formOf } from '../records/json-form.ts';
 import { type RecordList, recordListOf, recordsOfList } from '../records/record-list.ts';
 import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
+import { encodingOf, firstNotUtf8, isBlank, placeOf, shownText, textOf, withoutMark } from './body-text.ts';
 
 export const BY_CHECK = ': "brand-reports check" tests them';
 
@@ -33,20 +33,15 @@ export type ResponseClass =
 export interface ResponseContext {
   brand: string;
   action: string;
-  quote: (text: string) => string;
+  /** Whether the service has accepted another request with the same credentials. */
+  isProven: boolean;
+  /** With `at`, the text around this position. */
+  quote: (text: string, at?: number) => string;
 }
 
 /** I8: the class of a response by its status, form and `code` (docs/explanation/interface.md, sections 2 and 7). */
 export function classifyResponse(result: HttpResult, context: ResponseContext): ResponseClass {
-  if ('failed' in result) {
-    const code = result.failed === 'timeout' ? 'timeout' : 'network';
-    // The codes of zlib begin with Z_.
-    const what = result.failed.startsWith('Z_')
-      ? 'the body cannot be decompressed'
-      : 'no whole response arrived';
-    const message = `${what} (${result.failed}); if this persists, check baseUrl, timeoutSeconds and the network`;
-    return failureOf(context)('transient', 'transient', code, message);
-  }
+  if ('failed' in result) return classifyFailure(result, failureOf(context));
   if ('tooLargeBytes' in result) {
     const message = `the response is larger than ${result.tooLargeBytes} bytes, which no page is; check baseUrl`;
     return failureOf(context)('final', 'contract', 'too_large', message);
@@ -58,30 +53,86 @@ export function classifyResponse(result: HttpResult, context: ResponseContext): 
     : classifyStatus(result, context, fail);
 }
 
+/** The codes that Node documents for certificates, and its codes of failures that no retry repairs. */
+const OPERATORS: readonly (readonly [failed: RegExp, code: ErrorCode, next: string])[] = [
+  [
+    /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|CERT_UNTRUSTED|INVALID_CA)\b/,
+    'tls',
+    'this machine does not trust who issued the certificate. If it is an authority of your company, of a proxy or of the service, set NODE_EXTRA_CA_CERTS to the file with its certificate (PEM)',
+  ],
+  [
+    /^CERT_(HAS_EXPIRED|NOT_YET_VALID)\b/,
+    'tls',
+    "the certificate is not valid now: compare this machine's clock, and otherwise report it to the service's operator",
+  ],
+  [
+    /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)\b/,
+    'tls',
+    'the certificate belongs to another host: correct the host of baseUrl',
+  ],
+  [
+    /^(EPROTO|(ERR_SSL|ERR_TLS|CERT|CRL|ERROR_IN|PATH_LENGTH|INVALID_PURPOSE)\w*)\b/,
+    'tls',
+    'no TLS connection: check the scheme and the port of baseUrl; the service needs TLS 1.2 or newer and a valid certificate',
+  ],
+  [
+    /^ENOTFOUND\b/,
+    'unknown_host',
+    'no host has this name: check the host of baseUrl, and the network of this machine',
+  ],
+  [
+    /^ERR_PROXY_TUNNEL: HTTP\/1\.\d 4/,
+    'network',
+    'the proxy refused to connect: check its name and password, and that it allows the host',
+  ],
+];
+
+function classifyFailure({ failed, detail }: { failed: string; detail?: string }, fail: Fail): ResponseClass {
+  const shown = `${failed}${detail ? `: ${detail}` : ''}`;
+  const operator = OPERATORS.find(([codes]) => codes.test(shown));
+  if (operator) return fail('final', 'config', operator[1], `${operator[2]} (${shown})`);
+  // The codes of zlib begin with Z_.
+  const what = failed.startsWith('Z_')
+    ? 'the body cannot be decompressed'
+    : failed === 'EAI_AGAIN'
+      ? 'the name of the host cannot be resolved at present'
+      : 'no whole response arrived';
+  const code = failed === 'timeout' ? 'timeout' : 'network';
+  const message = `${what} (${shown}); if this persists, check baseUrl, timeoutSeconds and the network`;
+  return fail('transient', 'transient', code, message);
+}
+
 type FailureClass = Exclude<ResponseClass['is'], 'success'>;
-type Fail = (is: FailureClass, kind: ErrorKind, code: ErrorCode, message: string) => ResponseClass;
+type Fail = (
+  is: FailureClass,
+  kind: ErrorKind,
+  code: ErrorCode,
+  message: string,
+  more?: ErrorContext,
+) => ResponseClass;
 
 function failureOf({ brand, action }: ResponseContext, context: ErrorContext = {}): Fail {
-  return (is, kind, code, message) => ({
+  return (is, kind, code, message, more = {}) => ({
     is,
-    error: new BrandReportsError(kind, code, `${brand} ${action}: ${message}`, { context }),
+    error: new BrandReportsError(kind, code, `${brand} ${action}: ${message}`, {
+      context: { ...context, ...more },
+    }),
   });
 }
 
-function textOf({ body }: HttpResponse): string {
-  return new TextDecoder().decode(body);
-}
-
-function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
+function classifyStatus(
+  response: HttpResponse,
+  { quote, isProven }: ResponseContext,
+  fail: Fail,
+): ResponseClass {
   const { status } = response;
-  const text = textOf(response);
-  const body = text.trim() === '' ? 'an empty body' : `"${quote(text)}"`;
-  const found = `HTTP ${status} with ${body}`;
+  const body = withoutMark(response.body);
+  const found = `HTTP ${status} with ${encodingOf(body, response.headers['content-encoding'], quote) ?? shownText(body, quote)}`;
   if (status === 408 || status === 425 || status === 429 || status >= 500)
     return fail('transient', 'transient', `http_${status}`, found);
   if (status === 401 || status === 403)
-    return fail('refused', 'auth', `http_${status}`, `${found}; check bid, token and secret${BY_CHECK}`);
-  if (status === 404 && text.trim() === '') {
+    return fail('refused', 'auth', `http_${status}`, `${found}; ${toCheck(isProven)}`);
+  if (status === 404 && isBlank(body)) {
     const message = `${found}: the service responds like this if bid, token, action or version is missing in the query string. This run sent them, so check that baseUrl is the service's address and that no proxy drops the query string`;
     return fail('final', 'config', 'http_404', message);
   }
@@ -93,37 +144,70 @@ function classifyStatus(response: HttpResponse, { quote }: ResponseContext, fail
   return fail('final', 'contract', `http_${status}`, message);
 }
 
-function classifyBody(response: HttpResponse, { quote }: ResponseContext, fail: Fail): ResponseClass {
-  const { body } = response;
+function classifyBody(response: HttpResponse, context: ResponseContext, fail: Fail): ResponseClass {
+  const { quote } = context;
+  const body = withoutMark(response.body);
   const broken = (code: ErrorCode, message: string) => fail('final', 'contract', code, message);
   const tooLarge = (found: string) =>
     broken('too_large', `${found}; check baseUrl, and lower page_size or limit if the records are right`);
   const isText = isUtf8(body);
-  const split = isText ? splitEnvelope(Buffer.from(body.buffer, body.byteOffset, body.length)) : undefined;
+  const split = isText ? splitEnvelope(body) : undefined;
   if (split && 'besideBytes' in split) return tooLarge(besideText(split.besideBytes));
-  if (split) return classifyEnvelope(split.rest, quote, fail, split);
-  const structure = structureOf(body);
-  const text = textOf(response);
-  const cutOff = `the response is cut off after ${text.length} characters`;
-  if (structure.isCutOff) return fail('transient', 'transient', 'truncated', cutOff);
-  const excess = excessOf(structure);
-  if (excess !== undefined) return tooLarge(`the response, which has to be parsed whole, has ${excess}`);
-  const notUtf8 = broken('not_utf8', 'the response is not UTF-8, so its text would be altered');
-  let envelope: Json;
-  try {
-    envelope = parseJson(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError))
-      return broken('not_json', 'the response is nested deeper than can be read');
-    if (!isText) return notUtf8;
-    return broken('not_json', `the response is not JSON but "${quote(text)}"; check baseUrl`);
+  if (split) return classifyEnvelope(split.rest, context, fail, split);
+  const form = formOf(body);
+  const { fault } = form;
+  const around = (at: number) => {
+    const before = textOf(body.subarray(0, at));
+    return `${placeOf(body, at)}: "${quote(before + textOf(body.subarray(at)), before.length)}"`;
+  };
+  if (fault?.isEnd && /^\s*\{/.test(body.toString('latin1', 0, fault.at))) {
+    const promised =
+      response.headers['content-length'] === undefined
+        ? 'no Content-Length promised'
+        : 'Content-Length promised no';
+    const message = `the response is cut off after ${body.length} bytes, and ${promised} more; it ends in ${around(fault.at)}`;
+    return fail('transient', 'transient', 'truncated', message);
   }
-  if (!isText) return notUtf8;
+  const excess = excessOf(form);
+  if (excess !== undefined) return tooLarge(`the response, which has to be parsed whole, has ${excess}`);
+  const encoding =
+    isText && !fault ? undefined : encodingOf(body, response.headers['content-encoding'], quote);
+  if (encoding !== undefined)
+    return broken(
+      'not_utf8',
+      `the response is ${encoding}; UTF-8 is expected, so report it to the service's operator`,
+    );
+  if (!isText) {
+    const at = firstNotUtf8(body);
+    const byte = (body[at] ?? 0).toString(16).toUpperCase();
+    return broken(
+      'not_utf8',
+      `the response is not UTF-8: byte 0x${byte} is Latin-1, or damaged, at byte ${at + 1}, ${around(at)}`,
+    );
+  }
+  if (fault && isBlank(body.subarray(0, fault.at)))
+    return broken('not_json', `the response is not JSON but ${shownText(body, quote)}; check baseUrl`);
+  if (fault)
+    return broken(
+      'not_json',
+      `the response is not JSON from byte ${fault.at + 1} on, ${around(fault.at)}; report it to the service's operator`,
+    );
+  const envelope = parseUnlessDeep(textOf(body));
+  if (envelope === undefined) return broken('not_json', 'the response is nested deeper than can be read');
   if (!isJsonObject(envelope))
-    return broken('envelope', `the response is not a JSON object but "${quote(text)}"`);
+    return broken('envelope', `the response is not a JSON object but ${shownText(body, quote)}`);
   const besideBytes = body.length > MAX_BESIDE_BYTES ? bytesBeside(envelope) : 0;
   if (besideBytes > MAX_BESIDE_BYTES) return tooLarge(besideText(besideBytes));
-  return classifyEnvelope(envelope, quote, fail);
+  return classifyEnvelope(envelope, context, fail);
+}
+
+function parseUnlessDeep(text: string): Json | undefined {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function besideText(bytes: number): string {
@@ -137,7 +221,7 @@ function bytesBeside({ data, ...others }: JsonObject): number {
 
 function classifyEnvelope(
   envelope: JsonObject,
-  quote: ResponseContext['quote'],
+  { quote, isProven }: ResponseContext,
   fail: Fail,
   scanned?: ServiceResponse['scanned'],
 ): ResponseClass {
@@ -147,11 +231,16 @@ function classifyEnvelope(
   if (code === undefined || !isCanonicalInteger(code))
     return broken(`"code" of the response is ${shown(envelope.code)}, an integer is expected`);
   if (code !== '0') {
-    const reason = typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : shown(envelope.msg);
-    const message = `the service refused with code ${quote(code)}, msg ${reason}; check the credentials, the clock and the filters${BY_CHECK}`;
-    return fail('refused', 'contract', 'service_code', message);
+    const reason =
+      typeof envelope.msg === 'string' ? `"${quote(envelope.msg)}"` : `msg ${shown(envelope.msg)}`;
+    // With its word, so that a short bid does not hide it.
+    const named = quote(`code ${code}`);
+    const message = `${reason}: the service refused with ${named}; ${toCheck(isProven)}`;
+    const context = { serviceCode: named.replace('code ', '') };
+    // I10: a code names no cause, so it may be one of the credentials until the service accepts them.
+    return fail('refused', isProven ? 'contract' : 'auth', 'service_code', message, context);
   }
-  const { data } = envelope;
+  const data = isNothing(envelope.data) ? {} : envelope.data;
   if (!isJsonObject(data)) return broken(`"data" of the response is ${shown(data)}, an object is expected`);
   const pageInfo = isJsonObject(data.pageInfo) ? data.pageInfo : {};
   const [repeated] = [envelope, data, pageInfo].flatMap(duplicateKeys);
@@ -160,6 +249,25 @@ function classifyEnvelope(
       `the response has the key "${quote(repeated)}" more than once, so which of the values counts is unknown`,
     );
   return { is: 'success', response: { envelope, data, ...(scanned && { scanned }) } };
+}
+
+function toCheck(isProven: boolean): string {
+  return isProven
+    ? 'it accepts these credentials for other requests, so check the permission for this report, and the filters'
+    : `check bid, token and secret, the clock, and the settings (service, firstPage, filters)${BY_CHECK}`;
+}
+
+/** Whether a service may have sent the value in place of an object or a list that would be empty. */
+function isNothing(value: Json | undefined): boolean {
+  const isEmpty =
+    Array.isArray(value) || isJsonObject(value) ? Object.keys(value).length === 0 : value === null;
+  return isEmpty || value === undefined;
+}
+
+/** I8: whether the response has an empty value in place of the list of records. It proves less than an empty list. */
+export function lacksList({ data, scanned }: Pick<ServiceResponse, 'data' | 'scanned'>): boolean {
+  if (scanned || Array.isArray(data.list)) return false;
+  return isNothing(data) || (Object.hasOwn(data, 'list') && isNothing(data.list));
 }
 
 /** The error of a response that violates the interface; nothing in such a response is used. */

@@ -3,11 +3,19 @@ import type { Credentials } from '../ports.ts';
 const REDACTED = '[redacted]';
 const DIGESTS = /[0-9a-f]{64,}/gi;
 const MAX_QUOTED = 200;
+/** Characters of a quoted place, before it and after it. */
+const AROUND = 60;
 /**
  * A `bid` of this many characters is replaced anywhere. A shorter bid is replaced only as a whole word, because five
  * digits occur by chance in many amounts, ids and times.
  */
 const MIN_LONG_BID = 6;
+/** I9: a short bid may have the digits of a day, a time or a number that is named as another thing, which stay readable. */
+const NO_BID = [
+  String.raw`(?<![\p{L}\p{N}])(?:code|count|status|http(?:/\d(?:\.\d)?)?)["'\\\s:=]{1,8}-?\d+(?![\p{L}\p{N}])`,
+  String.raw`(?<!\d)\d{4}(?<mark>[-/])\d\d\k<mark>\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?!\d)`,
+  String.raw`(?<!\d)\d\d [a-z]{3} \d{4}(?: \d\d:\d\d:\d\d)?(?!\d)`,
+].join('|');
 /** A shorter token or secret is part of many words: replacing a letter everywhere would leave no readable text. */
 const MIN_LONG_TOKEN = 4;
 /** Fewer characters of base64, which encode fewer than 6 bytes, occur by chance in ordinary words. */
@@ -41,17 +49,17 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
     ...tokens.filter(({ length }) => length >= MIN_LONG_TOKEN),
     ...bids.filter(({ length }) => length >= MIN_LONG_BID).flatMap(asPrinted),
   ]);
-  const words = longestFirst([
-    ...tokens.filter(({ length }) => length < MIN_LONG_TOKEN),
-    ...bids.filter(({ length }) => length < MIN_LONG_BID).flatMap(asPrinted),
-  ]);
+  const shortTokens = longestFirst(tokens.filter(({ length }) => length < MIN_LONG_TOKEN));
+  const shortBids = longestFirst(bids.filter(({ length }) => length < MIN_LONG_BID).flatMap(asPrinted));
   // A space may appear as `=` and a line end in quoted-printable.
   const patterns = [
     ...secrets.map((secret) => new RegExp(anyForms(secret).join(String.raw`(?:=?\s)*`), 'giu')),
     ...secrets.map(separatedHex),
     DIGESTS,
-    ...words.map(wholeWord),
+    ...shortTokens.map((token) => new RegExp(wholeWord(token), 'giu')),
   ];
+  const orBid = shortBids.map((bid) => `|${wholeWord(bid)}`).join('');
+  const shortBid = new RegExp(`(?<other>${NO_BID})${orBid}`, 'giu');
   const named = bids.flatMap((bid) => [`bid=${bid}`, `"bid":${bid}`, `"bid":"${bid}`]);
   const encodings = [...secrets, ...named].flatMap(encodingsOf);
   const hasSecret = (run: string) => encodings.some((encoded) => run.includes(encoded));
@@ -61,13 +69,15 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
     return hasSecret(base64) || hasSecret(base64.toLowerCase()) ? REDACTED : run;
   };
   return (text) =>
-    patterns.reduce(
-      (clean, pattern) => clean.replaceAll(pattern, REDACTED),
-      text
-        .replaceAll(UNSEEN, '')
-        .replaceAll(FULL_WIDTH, (wide) => wide.normalize('NFKC'))
-        .replaceAll(RUN, withoutEncoded),
-    );
+    patterns
+      .reduce(
+        (clean, pattern) => clean.replaceAll(pattern, REDACTED),
+        text
+          .replaceAll(UNSEEN, '')
+          .replaceAll(FULL_WIDTH, (wide) => wide.normalize('NFKC'))
+          .replaceAll(RUN, withoutEncoded),
+      )
+      .replaceAll(shortBid, (found, other?: string) => (other === undefined ? REDACTED : found));
 }
 
 function asPrinted(bid: string): string[] {
@@ -87,9 +97,9 @@ function longestFirst(texts: readonly string[]): string[] {
 const ESCAPE = String.raw`%[\da-f]{2}|=3d|\\(?:[bfnrtv0]|[0-3][0-7]{2}|x[\da-f]{2}|u[\da-f]{4})|&#?[\da-z]{1,8}`;
 
 /** The bid without a letter or digit next to it, except those of an escape; with leading zeros, as in `007`. */
-function wholeWord(bid: string): RegExp {
+function wholeWord(bid: string): string {
   const start = String.raw`(?:(?<![\p{L}\p{N}])|(?<=${ESCAPE}))0*`;
-  return new RegExp(`${start}${anyForms(bid).join('')}(?![\\p{L}\\p{N}])`, 'giu');
+  return `${start}${anyForms(bid).join('')}(?![\\p{L}\\p{N}])`;
 }
 
 /** Base64 characters or hexadecimal digits. Some may be escaped, and line ends may separate them. */
@@ -115,10 +125,30 @@ function encodingsOf(text: string): string[] {
 export function quoted(redact: (text: string) => string, text: string): string {
   const isCut = text.length > MAX_REDACTED;
   const clean = redact(text.slice(0, MAX_REDACTED));
-  const line = (isCut && !clean.endsWith(REDACTED) ? clean.slice(0, -MAX_SECRET) : clean)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim();
+  const line = oneLine(isCut && !clean.endsWith(REDACTED) ? clean.slice(0, -MAX_SECRET) : clean);
   return isCut || line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line;
+}
+
+/**
+ * I9: the same for the characters around a place. They are redacted together, because the place may be within a secret.
+ * Then the place is where the redacted text and the redacted rest begin to have the same end.
+ */
+export function quotedAround(redact: (text: string) => string, text: string, at: number): string {
+  const [from, to] = [Math.max(0, at - MAX_REDACTED), Math.min(text.length, at + MAX_REDACTED)];
+  const clean = redact(text.slice(from, to));
+  const rest = redact(text.slice(at, to));
+  let same = 0;
+  while (same < rest.length && clean.at(-1 - same) === rest.at(-1 - same)) same += 1;
+  const place = clean.length - same;
+  // Secrets that the ends cut are not recognized.
+  const start = Math.max(from > 0 ? MAX_SECRET : 0, place - AROUND);
+  const end = Math.min(clean.length - (to < text.length ? MAX_SECRET : 0), place + AROUND);
+  const line = oneLine(clean.slice(start, end));
+  return `${from + start > 0 ? '…' : ''}${line}${to < text.length || end < clean.length ? '…' : ''}`;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
 }
 
 const BACKSLASHES = String.raw`\\{1,4}`;

@@ -9,7 +9,7 @@ import { pause } from './retry.ts';
 
 const MAX_REFUSALS = 2;
 
-export function createRefusalBreaker(brand: string) {
+export function createRefusalBreaker() {
   let change = Promise.withResolvers<void>();
   let hasAccepted = false;
   let inDoubt = true;
@@ -44,13 +44,15 @@ export function createRefusalBreaker(brand: string) {
       inDoubt = false;
       letThrough();
     },
-    refused(error: BrandReportsError): void {
+    /** @returns the error of this refusal: the same for all requests after which the run sends no more */
+    refused(error: BrandReportsError): BrandReportsError {
       inDoubt = true;
       refusals += 1;
-      if (hasAccepted || refusals < MAX_REFUSALS) return;
-      const message = `${brand}: the service refused the first ${MAX_REFUSALS} requests, so this run sends no more, because further refusals could lock the account; the last refusal was: ${error.message}`;
-      open = new BrandReportsError('auth', 'refused', message, { context: error.context });
+      if (hasAccepted || refusals < MAX_REFUSALS) return error;
+      const message = `${error.message}. The service refused the first ${MAX_REFUSALS} requests, so this run sends no more: further refusals could lock the account`;
+      open ??= new BrandReportsError('auth', 'refused', message, { context: error.context });
       letThrough();
+      return open;
     },
   };
 }

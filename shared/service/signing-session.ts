@@ -8,7 +8,7 @@ import type { BrandLog } from '../log-events.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import type { ServiceClock } from './server-clock.ts';
 import { OTHER_BASE_URL, readCredentials } from './credentials.ts';
-import { quoted, redactor } from './redact.ts';
+import { quoted, quotedAround, redactor } from './redact.ts';
 
 export interface Signing {
   credentials: Credentials;
@@ -72,7 +72,8 @@ export function createSigningSession(
       const renewed = await credentials();
       return renewed === refused.credentials ? undefined : { ...refused, credentials: renewed };
     },
-    quote: (text: string) => quoted(redact, text),
+    quote: (text: string, at?: number) =>
+      at === undefined ? quoted(redact, text) : quotedAround(redact, text, at),
   };
 }
 

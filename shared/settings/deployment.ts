@@ -1,7 +1,10 @@
 import * as z from 'zod/mini';
+import { intervalMs } from '../days.ts';
 import { bool, integer, like, number, object, oneOf } from '../validation/input.ts';
-import { HOURLY, RATE, RATES } from './schedule.ts';
 
+export const HOURLY = 'rate(1 hour)';
+const RATE = /^rate\(([1-9]\d{0,4} (?:minute|hour|day)s?)\)$/;
+const RATES = 'a rate of 1 to 99999 minutes, hours or days: rate(15 minutes), rate(6 hours), rate(1 day)';
 const ROLE_NAMES = 'a list of names of IAM roles, without paths and ARNs';
 
 /** What CDK has is a prop of the construct instead. Nothing here changes what is read from the service. */
@@ -37,4 +40,9 @@ export function roleNames() {
     z.refine((roles) => new Set(roles).size === roles.length, { error: 'each role once' }),
     z.refine((roles) => roles.length <= 10, { error: '10 roles at most' }),
   );
+}
+
+/** `rate(6 hours)` in milliseconds. @param schedule a checked setting */
+export function rateMs(schedule: string): number {
+  return intervalMs(RATE.exec(schedule)?.[1] ?? schedule);
 }

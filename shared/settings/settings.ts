@@ -22,6 +22,7 @@ import {
 } from '../validation/input.ts';
 import { DERIVED_COLUMNS, DAY_PARTITION_KEYS, ALLOWED_TYPES, parseColumnType } from '../column-types.ts';
 import { ROLES } from '../roles/index.ts';
+import { TIME_ZONE, isTimeZone, likelyZones } from './time-zone.ts';
 import {
   STATE_WORDS,
   type Filter,
@@ -52,12 +53,8 @@ export function loadSettings(text: string, origin: string, reports: ReportRegist
 
 /** @throws BrandReportsError `config` if the text has no settings */
 export function settingsInput(text: string, origin: string): unknown {
-  const parsed = parseJsonc(text);
-  if (!('value' in parsed))
-    throw configError(
-      'settings_json',
-      `${origin} is not JSON (line ${parsed.line} column ${parsed.column}); comments and trailing commas are allowed`,
-    );
+  const parsed = parseJsonc(text, (json): unknown => JSON.parse(json));
+  if ('problem' in parsed) throw configError('settings_json', `${origin} ${parsed.problem}`);
   const { value: file } = parsed;
   if (!isJsonObject(file) || !('context' in file || 'app' in file)) return file;
   const { context } = file;
@@ -153,9 +150,7 @@ function newLakeBrandSchema(reports: ReportRegistry) {
 function lakeShape() {
   return {
     /** IANA name; days begin and end in it. */
-    timeZone: text('an IANA time zone, e.g. Europe/Berlin', isTimeZone, () =>
-      Intl.supportedValuesOf('timeZone'),
-    ),
+    timeZone: text(TIME_ZONE, isTimeZone, likelyZones),
     startDate: startDate(),
     timestampUnit: z._default(oneOf('seconds', 'milliseconds'), 'seconds'),
     firstPage: z._default(integer(0, 1), 1),
@@ -340,18 +335,6 @@ function refreshSchema() {
   return z
     .array(tier, { error: 'a list of { untilAgeDays, every }' })
     .check(z.refine(isAscending, { error: 'a list with untilAgeDays ascending' }));
-}
-
-/** By its exact name, which EventBridge schedules need: Intl alone would also accept offsets and any case. */
-function isTimeZone(zone: string): boolean {
-  if (zone === 'UTC') return true;
-  if (!/^[A-Z]/.test(zone)) return false;
-  try {
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions();
-    return timeZone === zone || timeZone.toLowerCase() !== zone.toLowerCase();
-  } catch {
-    return false;
-  }
 }
 
 const INTERVALS = 'run, or an interval such as 6 hours, 1 day';

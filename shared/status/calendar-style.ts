@@ -38,8 +38,7 @@ p{margin-bottom:12px;overflow-wrap:anywhere}
 ul{margin:14px 0 0;padding:0;list-style:none}
 section li{margin-bottom:6px;padding:8px 12px;border-radius:4px;background:var(--panel);overflow-wrap:anywhere}
 q{display:block;quotes:none}
-section li p{margin:4px 0 0}
-section li p,li>div:last-child,.hint{color:var(--quiet);font-size:13px}
+li>div:last-child,.hint{color:var(--quiet);font-size:13px}
 code{display:block;margin-top:4px;padding:4px 8px;border:1px solid var(--line);border-radius:4px;color:var(--ink);font:12px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;user-select:all;-webkit-user-select:all}
 :focus-visible{outline:2px solid var(--busy);outline-offset:1px}
 a{color:var(--busy)}

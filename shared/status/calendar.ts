@@ -3,15 +3,15 @@
  * `morning.ts`, and the calendar of days and tables, newest month first. Without the picture, a gap of three days in two
  * years would go unnoticed. The page loads nothing and runs nothing, and everything from outside is escaped (`html.ts`).
  */
-import { daysOfMonth, monthOf } from '../days.ts';
+import { daysOfMonth, instantText, monthOf } from '../days.ts';
 import { CALENDAR_STYLE } from './calendar-style.ts';
 import { CELL_KINDS, cellKindOf } from './cell-kinds.ts';
 import { Html, html, pageTable } from './html.ts';
-import { morning } from './morning.ts';
+import { morning, problemItem } from './morning.ts';
 import { PROBLEM_STATES } from '../planning/day-state.ts';
 import { type CalendarOptions, type PageBrand, dayLines, pageBrands } from './page-brand.ts';
-import { type Problem, completeThrough, problemText, rangeText, summed, together } from './problems.ts';
-import { type Controls, control } from './remedies.ts';
+import { type Problem, completeThrough, rangeText, summed, together } from './problems.ts';
+import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
 
 /** The page lists at most so many problems: if every day failed for its own reason, more would not help. */
@@ -45,7 +45,7 @@ export function indexPage(
 }
 
 function page(lake: string, nowMs: number, content: Html): Html {
-  const asOf = new Date(nowMs).toISOString().slice(0, 16).replace('T', ' ');
+  const asOf = instantText(new Date(nowMs).toISOString());
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -58,7 +58,7 @@ function page(lake: string, nowMs: number, content: Html): Html {
 </head>
 <body>
 <main>
-<h1>Brand reports <small>${lake}, as of ${asOf} UTC</small></h1>
+<h1>Brand reports <small>${lake}, as of ${asOf}</small></h1>
 ${content}
 </main>
 </body>
@@ -142,17 +142,10 @@ function headline({ tables, problems }: PageBrand): Html {
   return html`No day is over yet${first === undefined ? '' : `: the first one is ${first}`}.`;
 }
 
-function problemList({ name, problems, at }: PageBrand, controls: Controls): Html | string {
-  if (problems.length === 0) return '';
-  const items = together(problems.toSorted((a, b) => rankOf(a) - rankOf(b)));
-  const shown = items.slice(0, MAX_PROBLEMS).map((problem) => {
-    const { table, reports, since, why, remedy } = problem;
-    const { sentence, start } = remedy;
-    const next = start ? html`${sentence}: ${control(controls(start, reports, name))}` : `${sentence}.`;
-    return html`<li><b>${table}</b> ${problemText(problem)}<q>${why}</q>
-<div>${since === undefined ? '' : `Since ${at(since)}. `}${next}</div></li>
-`;
-  });
+function problemList(brand: PageBrand, controls: Controls): Html | string {
+  const items = together(brand.problems.toSorted((a, b) => rankOf(a) - rankOf(b)));
+  if (items.length === 0) return '';
+  const shown = items.slice(0, MAX_PROBLEMS).map((problem) => problemItem(problem, brand, controls));
   const rest = items.length - shown.length;
   return html`<ul>${shown}${rest > 0 ? html`<li>and ${rest} more</li>` : ''}</ul>`;
 }

@@ -2,7 +2,7 @@
 import { DAY_MS, addDays } from '../days.ts';
 import type { DayFacts } from '../day-facts.ts';
 import { changesSql } from '../findings/index.ts';
-import { whenToSet } from '../lake/documents/role-gaps.ts';
+import { gapText } from '../lake/documents/role-gaps.ts';
 import { isComplete } from '../planning/day-state.ts';
 import { amountText, exactNumber } from '../exact-number.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
@@ -18,7 +18,7 @@ export function morning(brand: PageBrand, controls: Controls): Html {
     yesterday(brand),
     changedDays(brand),
     closedMonths(brand),
-    findings(brand),
+    findings(brand, controls),
     rolesWithoutField(brand),
   ];
   return html`<div class="morning">
@@ -155,32 +155,31 @@ function changedSince({ tables, closes }: PageBrand): string[] {
   });
 }
 
-function findings({ tables }: PageBrand): Html | string {
-  const found = together(tables.flatMap(findingsIn));
+function findings(brand: PageBrand, controls: Controls): Html | string {
+  const found = together(brand.tables.flatMap(findingsIn));
   if (found.length === 0) return '';
   return html`<h3>Findings</h3>
-<ul>${found.map((finding) => {
-    const { table, why, sql, remedy } = finding;
-    const rows = sql === undefined ? '' : sqlBlock('the odd rows of the newest day', sql);
-    return html`<li><b>${table}</b> ${problemText(finding)}<div>${why}${rows}</div><p>${remedy.sentence}.</p></li>
+<ul>${found.map((finding) => problemItem(finding, brand, controls))}</ul>
 `;
-  })}</ul>
+}
+
+export function problemItem(
+  problem: ReturnType<typeof together>[number],
+  { name, at }: PageBrand,
+  controls: Controls,
+): Html {
+  const { table, reports, since, why, sql, remedy } = problem;
+  const { sentence, start } = remedy;
+  const next = start ? html`${sentence}: ${control(controls(start, reports, name))}` : `${sentence}.`;
+  const rows = sql === undefined ? '' : sqlBlock('the odd rows of the newest day', sql);
+  return html`<li><b>${table}</b> ${problemText(problem)}<q>${why}</q>${rows}
+<div>${since === undefined ? '' : `Since ${at(since)}. `}${next}</div></li>
 `;
 }
 
 function rolesWithoutField({ tables }: PageBrand): Html | string {
-  const items = tables.flatMap(({ table, roleGaps = [] }) =>
-    roleGaps.map(
-      ({
-        role,
-        views,
-        evidence,
-        setting,
-        ...gap
-      }) => html`<li><b>${table}</b> ${role}: ${evidence}. NULL in ${views.join(', ')}<p>${whenToSet(gap)}: ${copyable(setting)}</p></li>
-`,
-    ),
-  );
+  const gaps = tables.flatMap(({ roleGaps = [] }) => roleGaps);
+  const items = gaps.map((gap) => html`<li>${gapText(gap)}: ${copyable(gap.setting)}</li>\n`);
   return items.length === 0
     ? ''
     : html`<h3>Roles without a field</h3>

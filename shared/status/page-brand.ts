@@ -3,7 +3,7 @@ import type { DayFacts } from '../day-facts.ts';
 import { type SettingsNote, hashOfSettings } from '../lake/documents/brand-settings.ts';
 import type { Close } from '../lake/documents/close.ts';
 import type { Settings } from '../settings/settings.ts';
-import { amountText, exactNumber } from '../exact-number.ts';
+import { amountText, counted, exactNumber } from '../exact-number.ts';
 import type { Problem } from './problems.ts';
 import type { Controls } from './remedies.ts';
 import type { TableStatus } from './table-statuses.ts';
@@ -102,7 +102,7 @@ export function dayLines(day: DayFacts, measure: string | undefined, { at, due }
     ? [`sums: ${PENDING}`]
     : [...totalsOf(day, measure)].map(([of, sum]) => `${of} ${amountText(sum)}`);
   const lines = [
-    ...(rows === null ? [] : [`${exactNumber(rows)} ${rows === 1 ? 'row' : 'rows'}`, ...sums]),
+    ...(rows === null ? [] : [counted(rows, 'row'), ...sums]),
     ...changesText(day, at),
     ...findings.map(({ title, detail }) => `${title}: ${detail}`),
     ...(readFrom === null ? [] : [`last read ${at(readFrom)}`]),

@@ -6,6 +6,7 @@
  */
 import type { DayFacts } from '../day-facts.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, monthOf } from '../days.ts';
+import { counted } from '../exact-number.ts';
 import type { ErrorKind } from '../errors.ts';
 import { type Close, closedDays, dayId } from '../lake/documents/close.ts';
 import type { DamagedDocument } from '../lake/documents/read.ts';
@@ -269,7 +270,7 @@ function missingDays(
 const REPORTED_MS = 14 * DAY_MS;
 /** Findings that compare a day with its earlier state: for them the age of the change counts, not the age of the day. */
 const OF_CHANGES = [
-  ...['emptied', 'rows_fell', 'sum_fell', 'never_agrees', 'rows_kept', 'given_up'],
+  ...['rows_fell', 'sum_fell', 'never_agrees', 'came_back_empty', 'rows_kept', 'given_up'],
   // A field such as the time of a payment is first filled in records of an old day.
   'new_column',
 ];
@@ -368,14 +369,16 @@ export function together<T extends Problem>(problems: readonly T[]): (T & { repo
 /** `2 days failed: 2026-11-18 to 2026-11-19`, or `rows fell on 1 day: 2026-11-18` */
 export function problemText({ what, days, finding }: Pick<Problem, 'what' | 'days' | 'finding'>): string {
   if (days.length === 0) return what;
-  const counts = finding ? `${what} on ${counted(days)}` : `${counted(days)} ${what}`;
+  const counts = finding
+    ? `${what} on ${counted(days.length, 'day')}`
+    : `${counted(days.length, 'day')} ${what}`;
   return `${counts}: ${rangesText(days.map((dt) => ({ dt })))}`;
 }
 /** `2 days failed`, `runs fail before they read a day` */
 export function summed(problems: readonly Problem[]): string[] {
   return [...Map.groupBy(problems, ({ what }) => what)].map(([what, same]) => {
     const days = same.flatMap((problem) => problem.days);
-    return days.length === 0 ? what : `${counted(days)} ${what}`;
+    return days.length === 0 ? what : `${counted(days.length, 'day')} ${what}`;
   });
 }
 
@@ -389,11 +392,6 @@ export function completeThrough(tables: readonly JudgedTable[]): string | undefi
 function tableCompleteThrough({ days }: JudgedTable): string | undefined {
   const firstOther = days.findIndex(({ state }) => state !== 'erased' && !isComplete(state));
   return (firstOther === -1 ? days.at(-1) : days[firstOther - 1])?.dt;
-}
-
-/** `2 days` */
-export function counted(days: readonly unknown[]): string {
-  return days.length === 1 ? '1 day' : `${days.length} days`;
 }
 
 const MAX_RANGES = 4;

@@ -2,6 +2,7 @@
 export function closestMatch(word: string, words: readonly string[]): string | undefined {
   const allowed = Math.max(1, Math.floor(word.length / 3));
   return words
+    .filter((candidate) => Math.abs(candidate.length - word.length) <= allowed)
     .map((candidate) => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter((entry) => entry.distance <= allowed)
     .sort((a, b) => a.distance - b.distance)[0]?.candidate;

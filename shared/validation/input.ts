@@ -15,9 +15,14 @@ export function object<Shape extends Record<string, z.ZodMiniType>>(shape: Shape
   });
 }
 
-/** @param allowed what is allowed, for the message @param words correct words, to suggest one for a misspelt word */
-export function text(allowed: string, test: (value: string) => boolean, words = (): readonly string[] => []) {
-  const error = ({ input }: { input?: unknown }) => allowed + didYouMean(input, words());
+/** @param allowed what is allowed, for the message @param meant what a wrong value probably means */
+export function text(
+  allowed: string,
+  test: (value: string) => boolean,
+  meant = (_wrong: string): readonly string[] => [],
+) {
+  const error = ({ input }: { input?: unknown }) =>
+    typeof input === 'string' ? allowed + didYouMean(meant(input)) : allowed;
   return z.string({ error }).check(z.refine(test, { error }));
 }
 
@@ -30,7 +35,7 @@ export function bool() {
 }
 
 export function oneOf<const Words extends readonly string[]>(...words: Words) {
-  return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(input, words) });
+  return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(closest(input, words)) });
 }
 
 export function number(min: number, max: number, allowed = `a number from ${min} to ${max}`) {
@@ -69,17 +74,30 @@ function unknownKey(path: PropertyKey[], allowed: string): string {
   const key = String(path.at(-1));
   const hint = /^(bid|token|secret|password|credentials?)$/i.test(key)
     ? '; credentials belong in the secret that secretName names, or in the file of --credentials'
-    : didYouMean(key, allowed.split(', '));
+    : didYouMean(closest(key, allowed.split(', ')));
   return `${pathText(path)} is unknown; allowed: ${allowed}${hint}`;
 }
 
-function didYouMean(input: unknown, words: readonly string[]): string {
+function closest(input: unknown, words: readonly string[]): string[] {
   const word = typeof input === 'string' ? closestMatch(input, words) : undefined;
-  return word === undefined ? '' : `; did you mean ${word}?`;
+  return word === undefined ? [] : [word];
+}
+
+function didYouMean(words: readonly string[]): string {
+  return words.length === 0 ? '' : `; did you mean ${words.join(' or ')}?`;
 }
 
 function pathText(path: readonly PropertyKey[]): string {
   return path.map(String).join('.') || 'the top level';
+}
+
+/** I9: a key of credentials for a message, unless it may be a credential in the wrong place. */
+export function shownKey(key: string | number): string {
+  return isCredentialLike(String(key)) ? '…' : String(key);
+}
+
+function isCredentialLike(text: string): boolean {
+  return /(?=[\w+=-]*\d)[\w+=-]{20}/.test(text);
 }
 
 /** I9: the value for the message, unless it may be a credential in the wrong place. */
@@ -88,7 +106,6 @@ function shownValue(input: unknown, path: readonly PropertyKey[]): string {
   if (Array.isArray(input)) return 'a list';
   if (typeof input !== 'string') return isJsonObject(input) ? 'an object' : JSON.stringify(input);
   const text = path.at(-1) === 'baseUrl' ? input.replace(/\/\/[^/]*@/, '//…@').replace(/\?.*/s, '?…') : input;
-  const credentialLike = path.at(-1) === 'secretName' || /(?=[\w+=-]*\d)[\w+=-]{20}/.test(text);
-  if (credentialLike) return `a text of ${text.length} characters`;
+  if (path.at(-1) === 'secretName' || isCredentialLike(text)) return `a text of ${text.length} characters`;
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

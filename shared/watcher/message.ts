@@ -1,3 +1,4 @@
+import { instantText } from '../days.ts';
 import type { Message } from '../ports.ts';
 import { problemText, together } from '../status/problems.ts';
 import type { Controls } from '../status/remedies.ts';
@@ -26,20 +27,20 @@ export function changeMessage(
     const { text, url } = start ? controls(start, [report], brand) : {};
     return [
       `- ${brand} ${report}: ${foreign(problemText(problem))}`,
-      `  since ${timeText(since)}`,
+      `  since ${instantText(since)}`,
       `  Why: ${foreign(why)}`,
       `  What to do: ${[sentence, text].filter(Boolean).join(': ')}${text === undefined ? '.' : ''}`,
       ...(url === undefined ? [] : [`  ${url}`]),
     ];
   };
-  const named = ({ what, since }: Change['solved'][number]) => [
-    `- ${foreign(what)} (since ${timeText(since)})`,
+  const named = ({ brand, report, what, since }: Change['solved'][number]) => [
+    `- ${foreign(`${brand} ${report}: ${what}`)} (since ${instantText(since)})`,
   ];
   const headline = headlineOf({ opened: problems, remaining: still, leaving: gone, solved }, findings.length);
   return {
     subject: `${pipeline}: ${headline}`,
     text: [
-      `${pipeline}, ${timeText(new Date(nowMs).toISOString())}: ${headline}.`,
+      `${pipeline}, ${instantText(new Date(nowMs).toISOString())}: ${headline}.`,
       ...section('NEW', problems, described),
       ...section('STILL OPEN', still, described),
       ...section('GONE FOR THE FIRST TIME', gone, named),
@@ -73,8 +74,10 @@ function countsText(counts: Record<string, number>): string {
     .join(', ');
 }
 
-function partition<T extends { finding?: unknown }>(all: readonly T[]): [problems: T[], findings: T[]] {
-  const isFinding = ({ finding }: T) => finding !== undefined;
+function partition<T extends { finding?: unknown } | { kind: string }>(
+  all: readonly T[],
+): [problems: T[], findings: T[]] {
+  const isFinding = (each: T) => ('kind' in each ? each.kind === 'finding' : each.finding !== undefined);
   return [all.filter((each) => !isFinding(each)), all.filter(isFinding)];
 }
 
@@ -112,9 +115,4 @@ const SIGNS_OF_LINKS = new RegExp(
  */
 function foreign(text: string): string {
   return shortLine(text).replaceAll(SIGNS_OF_LINKS, '[$&]');
-}
-
-/** `2026-11-20 15:05 UTC` */
-function timeText(iso: string): string {
-  return `${iso.slice(0, 16).replace('T', ' ')} UTC`;
 }

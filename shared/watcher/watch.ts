@@ -1,8 +1,8 @@
 /*
  * Performs one watcher run. Without it, somebody would have to check whether everything is in. It judges every day of every
  * report that the settings enable, and draws a page of each brand, one brand after the other, so that memory does not grow
- * with brands. Then it publishes the number of problems, sends people the news, and draws the index of the pages. If the
- * number is not published, an alarm is raised, so a run that dies before is noticed as well.
+ * with brands. Then it sends people the news, and draws the index of the pages. Runs that fail raise an alarm of Lambda's
+ * own metric.
  */
 import type { LakeAccess } from '../context/context.ts';
 import { mapConcurrent } from '../concurrency.ts';
@@ -29,7 +29,7 @@ import { type IndexRow, calendarPage, indexPage, indexRow } from '../status/cale
 import type { Html } from '../status/html.ts';
 import { type CalendarOptions, pageBrands } from '../status/page-brand.ts';
 import { changeMessage } from './message.ts';
-import { afterMessage, afterWatch, changeFrom, openProblems, withEvents, withoutEvents } from './news.ts';
+import { afterMessage, afterWatch, changeFrom, openProblems, withoutEvents } from './news.ts';
 import {
   type Problem,
   findingsIn,
@@ -47,8 +47,6 @@ export interface WatchOptions extends Pick<LakeAccess, 'random' | 'newId' | 'log
   clock: Pick<Clock, 'wallMs' | 'sleep'>;
   notifier: Notifier;
   events: EventSink;
-  /** Publishes the number of problems, zero included. */
-  countProblems: (count: number) => void;
   /** The name of the pipeline, e.g. the name of the stack. */
   pipeline: string;
   /** The address of a page in the lake. */
@@ -99,17 +97,14 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
   });
   const candidates = seenOf.flatMap((brand) => brand.candidates);
   const run = { id: options.newId(), nowMs };
-  const { seen, told, telling, events } = await record.update((current) => {
-    const after = afterWatch(current, candidates, run);
-    return withEvents(after, openProblems(candidates, after.seen, nowMs), nowMs);
-  });
-  const open = openProblems(candidates, seen, nowMs);
+  const after = await record.update((current) => afterWatch(current, candidates, run));
+  const { telling, pending } = after;
+  const open = openProblems(candidates, after.seen, nowMs);
   const problems = open.filter(({ finding }) => !finding);
-  options.countProblems(problems.length);
   const isNews = telling?.by === run.id;
   const message =
     isNews &&
-    changeMessage(changeFrom(told, open, nowMs), {
+    changeMessage(changeFrom(after, open, nowMs), {
       ...{ ...options, page: pageAt(COVERAGE_PAGE_KEY), nowMs },
     });
   const notifyPeople = async () => {
@@ -118,7 +113,6 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
     await record.update((current) => afterMessage(current, open, run));
   };
   const sendEvents = async () => {
-    const { pending = [] } = events ?? {};
     if (pending.length === 0) return;
     await options.events.send(pending);
     await record.update((current) => withoutEvents(current, pending));
@@ -150,9 +144,9 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
 }
 
 /** The months of reported findings: if they were no longer judged, their findings would be reported as solved. */
-function monthsOfFindings({ told, events }: WatchRecord): Set<string> {
-  const all = [...Object.values(told), ...Object.values(events?.open ?? {})];
-  return new Set(all.flatMap(({ finding }) => (finding ? [monthOf(finding.day)] : [])));
+function monthsOfFindings({ open }: WatchRecord): Set<string> {
+  const all = Object.values(open).filter(({ until }) => until !== undefined);
+  return new Set(all.flatMap(({ opened }) => opened.days.map(monthOf)));
 }
 
 function candidatesIn(

@@ -91,6 +91,13 @@ describe('credentials', () => {
     ['a text', '"hush-t"', '"bid" is missing'],
     ['a truncated text', '{"bid":1,"token":"hush-t', 'it is not JSON'],
     ['no JSON', 'hush-t', 'it is not JSON'],
+    ['a key twice', '{"token":"hush-t",\n"token":"hush-u"}', 'token twice (lines 1 and 2)'],
+    ['UTF-16', Buffer.from('{"token":"hush"}', 'utf16le').toString(), 'it is'],
+    [
+      'a credential as a key twice',
+      '{"hush-0123456789abcdef-t":1,"hush-0123456789abcdef-t":1}',
+      '… twice (lines 1 and 1)',
+    ],
   ])('I9: have errors that explain the fault and never quote the text: %s', async (_name, json, why) => {
     for (const [origin, source] of sourcesOf(json)) {
       const error = await refusal(source);
@@ -100,6 +107,17 @@ describe('credentials', () => {
       expect(error).toMatchObject({ message: expect.stringContaining(why) });
       expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/hush|4242/);
     }
+  });
+
+  it('are refused for every brand of a file that has a brand twice', async () => {
+    const source = fixedCredentials(
+      `\ufeff{"acme":${GOOD},\n"globex":${GOOD},\n"globex":${GOOD}}`,
+      'the test',
+    );
+    expect(await refusal(source)).toMatchObject({
+      kind: 'config',
+      message: expect.stringContaining('it has globex twice (lines 2 and 3): remove one of them. Allowed: {'),
+    });
   });
 
   it.each(['acme', 'constructor', 'toString'])('are missing for an unknown brand: %s', async (brand) => {
@@ -251,10 +269,10 @@ describe('a credentials file', () => {
     return folder.remove();
   });
 
-  it('is read again each time, and named if it cannot be read', async () => {
+  it('is read again each time, also with a byte order mark, and named if it cannot be read', async () => {
     const file = source();
     expect(await file.read('acme')).toMatchObject({ token: 't1' });
-    await writeFile(path, `{"acme":${GOOD.replace('t1', 't2')}}`);
+    await writeFile(path, `\ufeff{"acme":${GOOD.replace('t1', 't2')}}`);
     expect(await file.read('acme')).toMatchObject({ token: 't2' });
     await rm(path);
     const error = await refusal(file);

@@ -27,7 +27,6 @@ interface Answer {
 
 interface Environment {
   invoke(event: unknown): Promise<Answer>;
-  log(): string;
   close(): Promise<void>;
 }
 
@@ -61,7 +60,6 @@ export async function startFunctionsServer(variables: Readonly<Record<string, st
   });
   return {
     url: server.url,
-    log: () => all.map((environment) => environment.log()).join(''),
     close: async () => void (await Promise.all([server, ...all].map((each) => each.close()))),
   };
 }
@@ -131,7 +129,6 @@ async function startEnvironment(
       answered = Promise.withResolvers();
       return answer;
     },
-    log: () => log,
     async close() {
       child.kill('SIGKILL');
       await Promise.all([ended, api.close()]);

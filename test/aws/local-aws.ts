@@ -75,7 +75,6 @@ export async function startLocalAws(folder: string) {
     /** For other people's actions in the account. */
     s3: clients.s3,
     glue: clients.glue,
-    log: functions.log,
 
     /** Runs the CDK's command as in the README. @throws Error with the end of its output */
     async cdk(...args: string[]): Promise<void> {

@@ -46,7 +46,7 @@ from moto.sts.models import sts_backends
 NOT_MADE = {
     "AWS::Athena::NamedQuery": "there is no engine: DuckDB answers the queries of the template",
     "AWS::Athena::WorkGroup": "there is no engine: DuckDB reads the rows",
-    "AWS::CloudWatch::Alarm": "nothing collects the metric that one looks at: it is looked for in the log",
+    "AWS::CloudWatch::Alarm": "nothing collects the metrics",
     "AWS::Lambda::EventInvokeConfig": "of events that nobody waits for: nothing sends such here",
     "AWS::SNS::Subscription": "a test subscribes by itself",
     "AWS::SNS::TopicPolicy": "it lets services in, and denies nothing that is tried here",

@@ -16,8 +16,8 @@ const DAYS: Record<string, DayEntry> = {
   '2026-03-15': {},
 };
 
-function rowsOfMonth() {
-  const ledgers = ledgersOf(DAYS);
+function rowsOfMonth(days = DAYS) {
+  const ledgers = ledgersOf(days);
   const facts = {
     report: { name: 'order_list', checks: [check], day: { by: 'timestamps' as const } },
     policy,
@@ -33,8 +33,27 @@ describe('the findings of coverage', () => {
     expect(rowsOfMonth().map(({ dt, findings }) => [dt, findings])).toEqual([
       ['2026-03-12', null],
       ['2026-03-13', 'rows_fell (100 rows before, 40 now)'],
-      ['2026-03-14', 'emptied (100 rows before); link_differs (2)'],
+      ['2026-03-14', 'rows_fell (100 rows before, 0 now); link_differs (2)'],
       ['2026-03-15', null],
     ]);
   });
+});
+
+it('a row of coverage has each fact of the day and of its history, in the type of its column', () => {
+  const [at, anewBy] = ['2026-03-16T01:02:03.000Z', '2026-03-17T00:00:00.000Z'];
+  const history = { after: at, by: NOW, place: 2, key: 'id', timeZone: 'UTC', anewPlace: 1, anewBy };
+  const failure = { kind: 'config' as const, code: 'x', message: 'm', since: at, lastAt: NOW, retryAt: at };
+  const day = {
+    ...readAt(NOW, { rows: 5, timeZone: 'Asia/Tokyo', history }),
+    failure: { ...failure, times: 1 },
+  };
+  expect(rowsOfMonth({ '2026-03-12': { ...day, firstCommittedAt: at } })).toMatchObject([
+    {
+      ...{ report: 'order_list', month: '2026-03', dt: '2026-03-12', state: 'failed', rows: 5n, pages: 1n },
+      ...{ read_from: new Date(NOW), failed_since: new Date(at), failure: 'config: m', findings: null },
+      ...{ time_zone: 'Asia/Tokyo', start_date: policy.startDate, first_committed_at: new Date(at) },
+      ...{ first_after: new Date(at), first_by: new Date(NOW), key: 'id', place: 2n, anew_place: 1n },
+      ...{ anew_by: new Date(anewBy), age_30: new Date('2026-04-12T00:00:00.000Z') },
+    },
+  ]);
 });

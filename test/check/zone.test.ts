@@ -6,7 +6,6 @@ import {
   daysToMeasure,
   proveTimeZone,
   decisiveDay,
-  usualName,
 } from '../../shared/check/zone.ts';
 
 const NOW = Date.parse('2026-11-25T12:00:00Z');
@@ -115,10 +114,5 @@ describe('the proof of a time zone', () => {
     expect(days.at(-1)).toBe('2026-06-12');
     expect(decisiveDay(['UTC', 'Europe/London'], days)).toBe('2026-10-25');
     expect(decisiveDay(['America/New_York', 'America/Toronto'], days)).toBeUndefined();
-  });
-
-  it('shows zones with the same days by their best-known name', () => {
-    expect(usualName(['America/Detroit', 'America/New_York'])).toBe('America/New_York');
-    expect(usualName(['America/Nassau'])).toBe('America/Nassau');
   });
 });

@@ -294,6 +294,57 @@ describe('the command line', () => {
   });
 });
 
+describe('a statement for a spreadsheet', () => {
+  const formulas = [
+    '=1+1',
+    '+cmd',
+    '-2+3',
+    '@SUM(1)',
+    '\t=1',
+    '\r=1',
+    '\u00a0=1',
+    '＝1',
+    '＋x',
+    '－x',
+    '＠x',
+    '-',
+    '+1-1',
+    '=7',
+  ];
+  const others = ['-12', '+3', '-1.5', 'a=1', '1-2', '7', "'=1"];
+
+  it.each(['csv', 'html'])(
+    'has an apostrophe before a formula in %s, but not before a number',
+    async (format) => {
+      orders(JAN31, ...[...formulas, ...others].map((id): [string, string, string] => [id, '-10', id]));
+      await sync(JAN31, FEB1);
+      const file = join(temporary.path, `statement.${format}`);
+      const inLake = ['--lake', (await onDisk()).localFolder ?? ''];
+      expect((await runCli(['statement', '--month', '2026-01', '--output', file, ...inLake])).code).toBe(0);
+      const text = await readFile(file, 'utf8');
+      const cell = (id: string) =>
+        format === 'csv'
+          ? `,${/[\r\n]/.test(id) ? `"${id}"` : id},`
+          : `class="order_id">${id.replaceAll("'", '&#39;')}<`;
+      for (const id of formulas)
+        expect([id, text.includes(cell(`'${id}`)), text.includes(cell(id))]).toEqual([id, true, false]);
+      for (const id of others) expect([id, text.includes(cell(id))]).toEqual([id, true]);
+      expect(text).toContain(format === 'csv' ? ',-10.000000000,' : '>-10.00<');
+      const exact = await runCli([
+        'query',
+        '--json',
+        ...inLake,
+        'SELECT DISTINCT order_id FROM order_history',
+      ]);
+      expect(
+        JSON.parse(exact.stdout)
+          .map((row: { order_id: string }) => row.order_id)
+          .sort(),
+      ).toEqual([...formulas, ...others].sort());
+    },
+  );
+});
+
 describe('close', () => {
   beforeEach(async () => {
     orders(JAN31, ['o1', '10']);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -91,17 +91,52 @@ describe('init at a terminal', () => {
     expect(settings).toMatch(/\/\/ the time zone America\/New_York is proven by/);
     expect(Object.keys(loadSettings(settings, 'it', reports).brands)).toEqual(['acme']);
     const [, next = ''] = /Next: npx brand-reports ([^\r\n]+)/.exec(shown) ?? [];
-    expect(next).toBe('check --credentials credentials.json');
+    expect(next).toBe('check');
     const checked = await runCli(next.split(' '), { cwd });
     expect({ code: checked.code, stdout: checked.stdout }).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('ok. Next: npx brand-reports sync --credentials credentials.json'),
+      stdout: expect.stringMatching(/ok\. Next: npx brand-reports sync\n$/),
     });
     const again = await atTerminal(cwd, []);
     expect(again).toMatchObject({
       code: 2,
       shown: expect.stringContaining('settings.jsonc exists and is not overwritten'),
     });
+  });
+
+  it.each<[string, (given: string[]) => string[], RegExp, RegExp]>([
+    [
+      'the service refuses them',
+      (given) => given.with(1, 'OTHER'),
+      /--service OTHER/,
+      /Perhaps mistyped: the brand id/,
+    ],
+    [
+      'the address is wrong',
+      (given) => given.with(0, 'http://127.0.0.1:9/x'),
+      /:9\/x --service/,
+      /the service's address/,
+    ],
+    [
+      'a token was pasted too early',
+      (given) => given.with(1, 'a-token-of-30-characters-which1'),
+      /acme/,
+      /mistyped/,
+    ],
+  ])('keeps the visible answers for the next try if %s', async (_why, changed, kept, said) => {
+    const cwd = newFolder();
+    const lines = changed(answers);
+    const { code, shown } = await atTerminal(cwd, lines);
+    expect({ code, shown }).toMatchObject({ code: 1, shown: expect.stringMatching(said) });
+    expect(shown).toContain('then run: sh init-answers.sh');
+    expect(readdirSync(cwd)).toEqual(['init-answers.sh']);
+    expect(statSync(join(cwd, 'init-answers.sh')).mode & 0o777).toBe(0o600);
+    const command = readFileSync(join(cwd, 'init-answers.sh'), 'utf8');
+    expect(command).toMatch(
+      /^npx brand-reports init --base-url http\S+ (--service OTHER |--service \w+ )?--brand acme --start-date \S+\n$/,
+    );
+    expect(command).toMatch(kept);
+    for (const hidden of [secrets.token, secrets.secret, 'a-token']) expect(command).not.toContain(hidden);
   });
 
   it('shows nothing that is pasted before its question, and repeats no answer', async () => {
@@ -130,7 +165,7 @@ describe('init with flags', () => {
       'a wrong service',
       () => ({ '--service': 'OTHER' }),
       1,
-      /X-OTHER-DATE.*from the setting service[\s\S]*Nothing was written/,
+      /X-OTHER-DATE.*from the setting service[\s\S]*No settings were written\. Perhaps mistyped: the brand id, the token, the secret, or the <SERVICE>/,
     ],
     [
       'a folder that does not exist',
@@ -154,25 +189,28 @@ describe('init with flags', () => {
     });
   });
 
-  it('overwrites neither credentials nor settings, nor does serve-sample overwrite credentials', async () => {
+  it('reads credentials.json of the folder, and overwrites it as little as serve-sample does', async () => {
     const cwd = newFolder();
-    writeFileSync(join(cwd, 'credentials.json'), 'mine');
-    const { '--credentials': _file, ...flags } = Object.fromEntries(
+    writeFileSync(join(cwd, 'credentials.json'), 'mine', { mode: 0o600 });
+    const { '--credentials': file, ...flags } = Object.fromEntries(
       flagsFor().flatMap((flag, index, all) => (index % 2 ? [] : [[flag, all[index + 1]]])),
     );
     const own = Object.entries(flags).flat().map(String);
-    for (const args of [
-      ['init', ...own],
-      ['serve-sample', '--write-settings', '.'],
-    ]) {
+    for (const [args, message] of [
+      [['init', ...own], 'No credentials of brand acme in the file credentials.json: it is not JSON'],
+      [['serve-sample', '--write-settings', '.'], 'credentials.json exists and is not overwritten'],
+    ] as const) {
       const { code, stderr } = await runCli(args, { cwd });
-      expect({ code, stderr }).toEqual({
-        code: 2,
-        stderr: expect.stringContaining('credentials.json exists and is not overwritten'),
-      });
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
     }
     expect(readdirSync(cwd)).toEqual(['credentials.json']);
     expect(readFileSync(join(cwd, 'credentials.json'), 'utf8')).toBe('mine');
-    rmSync(join(cwd, 'credentials.json'));
+    writeFileSync(join(cwd, 'credentials.json'), readFileSync(file ?? ''));
+    expect(await runCli(['init', ...own], { cwd })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /Written: settings\.jsonc\nNext: npx brand-reports check --brand acme\n$/,
+      ),
+    });
   });
 });

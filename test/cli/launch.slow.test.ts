@@ -43,7 +43,7 @@ describe.each([
     const elsewhere = await temporaryFolder();
     const [folder = ''] = file.split('/');
     await mkdir(join(elsewhere.path, folder));
-    for (const each of ['package.json', 'launch.js', file])
+    for (const each of ['package.json', 'cli/launch.js', file])
       await cp(join(repository, each), join(elsewhere.path, each));
     const ran = await run(join(elsewhere.path, file), args);
     await elsewhere.remove();
@@ -61,7 +61,7 @@ describe('a checkout', () => {
     folder = await temporaryFolder();
     for (const name of ['cli', 'dist', 'elsewhere', 'node_modules/.cache'])
       await mkdir(file(name), { recursive: true, mode: 0o700 });
-    for (const name of ['package.json', 'launch.js', 'cli/brand-reports.js'])
+    for (const name of ['package.json', 'cli/launch.js', 'cli/brand-reports.js'])
       await cp(join(repository, name), file(name));
     await writeFile(file('cli/main.ts'), "console.log('sources')");
     await writeFile(file('dist/main.js'), "console.log('bundle')");

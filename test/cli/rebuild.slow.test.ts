@@ -1,6 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openLake } from '../../shared/adapters/open-lake.ts';
 import { addDays } from '../../shared/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
@@ -44,6 +45,9 @@ it('rebuild gives earlier days the types of the current settings, and every read
   ]);
   expect(rebuilt.stderr).toContain(`acme order_list ${sample.firstDay} rebuilt: published`);
   expect(sample.service.requests).toHaveLength(requests);
+  const files = globSync(join(sample.lake, '{snapshots,current}/**/*.parquet'));
+  expect(files.length).toBeGreaterThan(6);
+  expect(files.filter((path) => statSync(path).mode & 0o222)).toEqual([]);
 
   expect((await runCli(['verify', ...inLake])).code).toBe(0);
   const sql = `SELECT count(*) AS n,
@@ -107,3 +111,25 @@ it('rebuild and rollback plan by --now, and publish by the machine’s clock', a
   expect(committed.snapshot).toBe(before.snapshot);
   expect(Date.parse(superseded.at(-1).at)).toBeGreaterThan(Date.parse(rebuilt.at));
 }, 120_000);
+
+it('rebuild and erase name the run that reads the day, and since when', async () => {
+  const { firstDay: day, lake, flags } = sample;
+  const inLake = ['--lake', lake, ...flags.slice(0, 2)];
+  const ledger = join(lake, 'ledger/transaction_list/acme', `${day.slice(0, 7)}.json`);
+  const stored = JSON.parse(readFileSync(ledger, 'utf8'));
+  const unregister = await (await openLake(lake)).runs.register('other');
+  const since = '2026-11-01T06:00:00.000Z';
+  stored.days[day].claim = { attempt: 'a', runId: 'other', at: since, restarts: 0 };
+  writeFileSync(ledger, JSON.stringify(stored));
+  const holder = { run: 'other', name: 'laptop/7', since };
+  writeFileSync(join(lake, 'leases/acme.json'), JSON.stringify({ version: 1, holder, recentWrites: [] }));
+  for (const args of [
+    ['rebuild', 'transactions', '--from', day, '--to', day],
+    ['erase', 'transactions', '--brand', 'acme', '--from', day, '--to', day, '--yes'],
+  ]) {
+    const { code, stdout, stderr } = await runCli([...args, ...inLake]);
+    const text = expect.stringContaining(`another run is reading days of acme (laptop/7, since ${since})`);
+    expect({ args, code, text: stdout + stderr }).toEqual({ args, code: 4, text });
+  }
+  await unregister();
+});

@@ -72,7 +72,7 @@ describe('a service whose orders have no state', () => {
       {},
       /no field has the role state \(no column has one of its names\), so it is NULL in/,
     ],
-    ['by its settings', { state: null }, /by its settings no field has the role state, so sums are NULL in/],
+    ['by its settings', { state: null }, /no field has the role state \(by its settings\), so it is NULL in/],
   ])('has no sum of what counts, and each outlet explains why: %s', async (name, fields, note) => {
     const flags = await synced(name.replaceAll(' ', '-'), { record, fields });
     for (const [view, columns] of Object.entries(UNKNOWN)) {

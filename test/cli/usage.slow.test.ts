@@ -118,6 +118,16 @@ describe('wrong usage or settings', () => {
       () => ['sync', '--database', 'reports', ...given()],
       /Glue reads lakes in S3 only/,
     ],
+    [
+      'a rebuild without days',
+      () => ['rebuild', 'orders'],
+      /'--from <day>' not specified\nExample: npx brand-reports rebuild .* --from \S+ --to/,
+    ],
+    [
+      'a rollback without a day',
+      () => ['rollback', 'orders'],
+      /Example: npx brand-reports rollback order_list /,
+    ],
     ['a demo in S3', () => ['demo', '--lake', 's3://bucket/lake'], /to a folder/],
   ])('%s ends with exit code 2 and a message with the allowed values', async (_name, args, message) => {
     const { code, stdout, stderr } = await runCli(args());

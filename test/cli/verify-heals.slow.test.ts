@@ -90,7 +90,10 @@ function lose(snapshot: string): void {
 
 /** Changes the current snapshot and its link, as if they were one file. */
 function spoil(change: (path: string) => void): void {
-  for (const path of [current(), link()]) change(path);
+  for (const path of [current(), link()]) {
+    chmodSync(path, 0o644);
+    change(path);
+  }
 }
 
 function middleChanged(path: string): void {

@@ -9,7 +9,7 @@ const NUMBER = /\d[\d,]*(?:\.\d+)?/g;
 /** Requests that meet each other are repeated, a few more or less in each run. */
 const TOLERANCE = 0.15;
 
-it('docs/explanation/costs.md is what npm run cost prints, word for word, with about the same numbers', async () => {
+it('docs/explanation/costs.md is what npm run cost prints, word for word, with about the same numbers, and no bill above its limit', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/cost.ts'], { cwd: root });
   const page = readFileSync(new URL('../../docs/explanation/costs.md', import.meta.url), 'utf8');
   const words = (text: string) => text.replaceAll(NUMBER, '0').replaceAll(/[ -]+/g, ' ');
@@ -22,4 +22,10 @@ it('docs/explanation/costs.md is what npm run cost prints, word for word, with a
     return !(Math.abs(each - other) <= Math.max(0.01, TOLERANCE * other));
   });
   expect(differing).toEqual([]);
+  const bills = [...stdout.matchAll(/^\| +(\d+) \|.*\*\*([\d.]+)\*\*.*$/gm)].map((row) =>
+    row.slice(1).map(Number),
+  );
+  expect(bills.map(([brands]) => brands)).toEqual([1, 30, 300]);
+  const most = [1.6, 30, 280];
+  expect(bills.filter(([, dollars = Infinity], index) => dollars > (most[index] ?? 0))).toEqual([]);
 }, 600_000);

@@ -16,7 +16,7 @@ const BRAND = {
 function valuesIn({ text }: Block): unknown[] | undefined {
   for (const parts of [[text], [`{${text}}`], text.split(/\n\n+/), text.trim().split('\n')]) {
     const values = parts.flatMap((part) => {
-      const parsed = parseJsonc(part);
+      const parsed = parseJsonc(part, JSON.parse);
       return 'value' in parsed ? [parsed.value] : [];
     });
     if (values.length === parts.length) return values;

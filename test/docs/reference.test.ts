@@ -47,7 +47,7 @@ describe('docs/reference/command-line.md', () => {
   });
 
   it('explains every environment variable that the command line reads', () => {
-    const sources = [...sourcesOf('cli', 'shared').values(), textOf('launch.js')].join('\n');
+    const sources = [...sourcesOf('cli', 'shared').values(), textOf('cli/launch.js')].join('\n');
     const read = [...sources.matchAll(/process\.env\.([A-Z_]+)|([A-Z][A-Z_]+)\b[^}\n]*\} = process\.env/g)];
     const names = new Set(read.map(([, member, destructured]) => member ?? destructured ?? ''));
     expect(names).toContain('XDG_CACHE_HOME');

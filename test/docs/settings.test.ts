@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RefreshTier } from '../../shared/reports/definition.ts';
-import { reports } from '../../shared/reports/index.ts';
+import { documented as reports } from '../fixtures/documented-reports.ts';
 import { type SettingReference, settingsReference } from '../settings/settings-reference.ts';
 import { loadSettings } from '../../shared/settings/settings.ts';
 import { sectionOf, textOf } from './pages.ts';

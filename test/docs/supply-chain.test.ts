@@ -32,7 +32,7 @@ describe('the workflow', () => {
 });
 
 describe('an installation', () => {
-  const commands = [...pages, '.ci/run', 'launch.js', ...workflows]
+  const commands = [...pages, '.ci/run', 'cli/launch.js', ...workflows]
     .filter((path) => path !== 'CHANGELOG.md')
     .flatMap((path) =>
       [...read(path).matchAll(/npm (?:ci|install)(?=[ `\n])[^`\n]*/g)].map(

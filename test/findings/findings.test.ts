@@ -7,7 +7,6 @@ import {
   carriedChecks,
   findingsOf,
   findingsText,
-  isNewFinding,
 } from '../../shared/findings/findings.ts';
 import type { Column } from '../../shared/column-types.ts';
 import type { Check } from '../../shared/reports/definition.ts';
@@ -40,7 +39,7 @@ const found = (change: Partial<Committed>, weeks?: readonly (number | undefined)
   findingsText(findingsOf(facts(change, weeks)));
 
 const earlier = (rows: number, sum?: string) => ({
-  ...{ rows, state: 'closed' as const, at: READ },
+  ...{ rows, at: READ },
   ...(sum !== undefined && { sum }),
 });
 const sums = (commission: string) => ({
@@ -60,7 +59,6 @@ describe('a day compared with its earlier content', () => {
     ['two rows of three', { rows: 2, checks: { before: earlier(3) } }, null],
     ['nine rows fewer', { rows: 1, checks: { before: earlier(10) } }, null],
     ['ten rows fewer', { rows: 1, checks: { before: earlier(11) } }, 'rows_fell (11 rows before, 1 now)'],
-    ['no rows, but one row before', { rows: 0, checks: { before: earlier(1) } }, 'emptied (1 row before)'],
     ['no rows, as before', { rows: 0, checks: { before: earlier(0) } }, null],
     ['no earlier version', { rows: 0 }, null],
     [
@@ -245,7 +243,7 @@ describe('the next reading', () => {
 
   it('is compared with the content that it replaces', () => {
     const now = { rows: 120, values: sums('12.5'), checks: { before: earlier(100) } };
-    const before = { rows: 120, state: 'closed', at: '2026-03-17T06:00:00.000Z' };
+    const before = { rows: 120, at: '2026-03-17T06:00:00.000Z' };
     expect(carried(now, reading(121, { values: sums('1') }))?.before).toEqual({ ...before, sum: '12.5' });
     const others = { totals: { fields: { commission: ['fee'] }, byCurrency: {} } };
     expect(carried(now, reading(121, { values: others }))?.before).toEqual(before);
@@ -291,31 +289,15 @@ describe('a day in another time zone than the day before', () => {
   ])('is a finding only after a settled day: a day %s', (_name, given, text) => {
     expect(findingsText(findingsOf(given))).toBe(text);
   });
-
-  it('is logged with its first closed reading in that zone', () => {
-    const now = seam(moved);
-    const isNew = (before: NonNullable<Committed['checks']>['before']) =>
-      findingsOf(now).map((finding) =>
-        isNewFinding(finding, {
-          ...now,
-          entryOn: () => readAt(READ, { ...zones, ...(before && { checks: { before } }) }),
-        }),
-      );
-    expect([isNew(undefined), isNew({ ...earlier(1), state: 'open' }), isNew(earlier(1))]).toEqual([
-      [true],
-      [true],
-      [false],
-    ]);
-  });
 });
 
 describe('a day whose last readings are not believed', () => {
-  const disregarded = { at: NOW, rows: 2, queryFingerprint: policy.queryFingerprint };
-  const ofDay = (change: Partial<Committed>, isDisregarded = false): FindingFacts => {
+  const ofDay = (change: Partial<Committed>, rows?: number): FindingFacts => {
+    const disregarded = rows !== undefined && { at: NOW, rows, queryFingerprint: policy.queryFingerprint };
     const own = facts({ rows: 7, ...change });
     const entryOn = (day: string) => {
       const entry = own.entryOn(day);
-      return entry && { ...entry, ...(isDisregarded && { disregarded }) };
+      return entry && { ...entry, ...(disregarded && { disregarded }) };
     };
     return { ...own, entryOn };
   };
@@ -334,13 +316,19 @@ describe('a day whose last readings are not believed', () => {
       ofDay({ state: 'settled', contradictions: 12 }),
       'given_up (12 in a row failed or differed)',
     ],
-    ['a finding if its rows stay', ofDay({ state: 'settled' }, true), 'rows_kept (7 rows, 2 now)'],
+    ['a finding if its rows stay', ofDay({ state: 'settled' }, 2), 'rows_kept (7 rows, 2 now)'],
+    ['a finding if it came back empty', ofDay({}, 0), 'came_back_empty (7 rows, 0 now)'],
     [
       'one finding if its rows stay and it is given up',
-      ofDay({ state: 'settled', contradictions: 1 }, true),
+      ofDay({ state: 'settled', contradictions: 1 }, 2),
       'rows_kept (7 rows, 2 now)',
     ],
-    ['no finding while it is open', ofDay({ state: 'open', contradictions: 3 }, true), null],
+    ['no finding while it is open', ofDay({ state: 'open', contradictions: 3 }), null],
+    [
+      'a finding if it is open and came back empty',
+      ofDay({ state: 'open' }, 0),
+      'came_back_empty (7 rows, 0 now)',
+    ],
   ])('has %s', (_name, given, expected) => {
     expect(findingsText(findingsOf(given))).toBe(expected);
   });
@@ -348,11 +336,10 @@ describe('a day whose last readings are not believed', () => {
   it.each<[string, FindingFacts, string]>([
     ['never agrees', ofDay({ contradictions: 3, checks: { before: earlier(1) } }), READ],
     ['is given up', ofDay({ state: 'settled', contradictions: 12, checks: { before: earlier(1) } }), READ],
-    ['keeps its rows', ofDay({ state: 'settled', checks: { before: earlier(1) } }, true), NOW],
+    ['keeps its rows', ofDay({ state: 'settled', checks: { before: earlier(1) } }, 2), NOW],
   ])('is reported with the time of the reading that shows it: it %s', (_name, given, since) => {
     const findings = findingsOf(given);
     expect(findings).toMatchObject([{ since, isCertain: true }]);
-    expect(findings.map((finding) => isNewFinding(finding, given))).toEqual([true]);
   });
 });
 
@@ -362,38 +349,5 @@ describe('refused lookups', () => {
     ['a finding after all tries', { count: 3 }, 'lookups_given_up (3)'],
   ])('are %s', (_name, refusedLookups, expected) => {
     expect(found({ ...(refusedLookups && { refusedLookups }) })).toBe(expected);
-  });
-});
-
-describe('whether a finding is new', () => {
-  const isNew = (change: Partial<Committed>, weeks?: readonly number[]) => {
-    const now = facts(change, weeks);
-    return findingsOf(now).map((finding) => isNewFinding(finding, now));
-  };
-  it.each<[string, boolean[], boolean[]]>([
-    ['new with the first version', isNew({ rows: 0 }, EIGHT), [true]],
-    ['new with the reading that shows the fall', isNew({ rows: 1, checks: { before: earlier(50) } }), [true]],
-    [
-      'not new with the next reading',
-      isNew({ rows: 2, checks: { before: { ...earlier(50), at: '2026-03-15T06:00:00.000Z' } } }),
-      [false],
-    ],
-    [
-      'new if the day was usual before',
-      isNew({ rows: 300, checks: { before: earlier(100) } }, EIGHT),
-      [true],
-    ],
-    [
-      'new if the day was as unusual before, but not over',
-      isNew({ rows: 310, checks: { before: { ...earlier(300), state: 'open' } } }, EIGHT),
-      [true],
-    ],
-    [
-      'not new if the day was as unusual before',
-      isNew({ rows: 310, checks: { before: earlier(300) } }, EIGHT),
-      [false],
-    ],
-  ])('depends on the content before: it is %s', (_name, given, expected) => {
-    expect(given).toEqual(expected);
   });
 });

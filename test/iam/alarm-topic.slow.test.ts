@@ -37,7 +37,7 @@ function statementsIn(page: string) {
   );
 }
 
-const [ofTopic = [], ofKey = []] = statementsIn('docs/how-to/cdk-construct.md');
+const [ofTopic = [], ofKey = []] = statementsIn('docs/reference/topic-policy.md');
 /** The policies of the stack's own topic. */
 const [ofLakeKey = []] = statementsIn('docs/how-to/customer-keys.md');
 
@@ -53,7 +53,7 @@ const byAlarm = (account: string, name: string) => ({
 });
 const byRole = (id: string) => ({ 'aws:PrincipalArn': `arn:aws:iam::123456789012:role/${id}` });
 
-describe('topics with a customer-managed key, and the policies in docs/how-to/cdk-construct.md', () => {
+describe('topics with a customer-managed key, and the policies in docs/reference/topic-policy.md', () => {
   const ALARMS = 'cloudwatch.amazonaws.com';
   const ROLES = 'arn:aws:iam::123456789012:root';
   const topicOfAlarms = allowed(ofTopic, ALARMS);
@@ -72,9 +72,9 @@ describe('topics with a customer-managed key, and the policies in docs/how-to/cd
   });
 
   it.each([
-    ['the alarm of another account', byAlarm('999999999999', 'BrandReports-problems')],
-    ['another alarm', byAlarm('123456789012', 'Payroll-problems')],
-    ['an instance whose name begins alike', byAlarm('123456789012', 'BrandReports-staging-problems')],
+    ['the alarm of another account', byAlarm('999999999999', 'BrandReports-watch-silent')],
+    ['another alarm', byAlarm('123456789012', 'Payroll-watch-silent')],
+    ['an instance whose name begins alike', byAlarm('123456789012', 'BrandReports-staging-watch-silent')],
   ])('do not let %s publish', (_name, context) => {
     expect(topicOfAlarms('sns:Publish', TOPIC, context)).toBe(false);
     for (const keyOfAlarms of keysOfAlarms) expect(keyOfAlarms(DATA_KEY, KEY, context)).toBe(false);

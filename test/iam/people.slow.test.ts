@@ -138,7 +138,7 @@ describe('the policy of operators', () => {
       calls('sqs', 'SendMessage SetQueueAttributes', arn('sqs', 'Failed')),
       calls('sqs', 'ReceiveMessage', arn('sqs', 'Another')),
       calls('logs', 'DeleteLogGroup FilterLogEvents', arn('logs', 'log-group:another:*')),
-      calls('cloudwatch', 'DisableAlarmActions', arn('cloudwatch', 'alarm:BrandReports-problems')),
+      calls('cloudwatch', 'DisableAlarmActions', arn('cloudwatch', 'alarm:BrandReports-watch-silent')),
       alarmsOf('BrandReports-staging'),
       calls('glue', 'GetTable', arn('glue', 'table/brand_reports/orders')),
       calls('athena', 'StartQueryExecution', group('BrandReports')),

@@ -16,25 +16,34 @@ const of = (type: string, from = template) => resourcesOf(from, type).map(([, pr
 const namesIn = (from = template) => of('AWS::CloudWatch::Alarm', from).map(({ AlarmName }) => AlarmName);
 
 describe('the alarms', () => {
-  it('exist for problems, failed events and backfills', () => {
+  it('exist for a silent watcher, failed events and backfills', () => {
     expect(namesIn()).toEqual(Object.keys(ALARMS).map((id) => `BrandReports-${id}`));
     expect(Object.keys(ALARMS)).toHaveLength(3);
   });
 
-  it('notify the topic, problems also when they end or if no watcher has run, and name the next step', () => {
+  it('notify the topic, the silence of the watcher also when it ends or if no watcher has run, and name the next step', () => {
     const topic = { Ref: resourcesOf(template, 'AWS::SNS::Topic')[0]?.[0] };
     for (const { AlarmName, AlarmActions, OKActions, TreatMissingData, AlarmDescription } of of(
       'AWS::CloudWatch::Alarm',
     )) {
-      const isOfProblems = AlarmName === 'BrandReports-problems';
+      const isOfSilence = AlarmName === 'BrandReports-watch-silent';
       expect([AlarmName, AlarmActions, OKActions]).toEqual([
         AlarmName,
         [topic],
-        isOfProblems ? [topic] : undefined,
+        isOfSilence ? [topic] : undefined,
       ]);
-      if (isOfProblems) expect(TreatMissingData).toBe('breaching');
+      if (isOfSilence) expect(TreatMissingData).toBe('breaching');
       expect(AlarmDescription).toMatch(/the event \{\}|new execution/);
     }
+  });
+
+  it('use metrics of AWS, which cost nothing', () => {
+    const watched = of('AWS::CloudWatch::Alarm').map(({ Namespace, MetricName }) => [Namespace, MetricName]);
+    expect(watched).toEqual([
+      ['AWS/Lambda', 'Errors'],
+      ['AWS/SQS', 'ApproximateNumberOfMessagesVisible'],
+      ['AWS/States', 'ExecutionsFailed'],
+    ]);
   });
 
   it('alone may publish to the topic, with TLS', () => {
@@ -55,8 +64,8 @@ describe('the alarms', () => {
         'aws:SourceArn': `arn:aws:cloudwatch:us-east-1:123456789012:alarm:${alarm}`,
       });
     for (const name of namesIn()) expect([name, publishes(String(name))]).toEqual([name, true]);
-    expect(publishes('BrandReports-problems', 'false')).toBe(false);
-    for (const other of ['BrandReports-staging-problems', 'Payroll', 'BrandReports-problems-2'])
+    expect(publishes('BrandReports-watch-silent', 'false')).toBe(false);
+    for (const other of ['BrandReports-staging-watch-silent', 'Payroll', 'BrandReports-watch-silent-2'])
       expect([other, publishes(other)]).toEqual([other, false]);
   });
 
@@ -68,6 +77,6 @@ describe('the alarms', () => {
   });
 
   it('do not wait for a watcher run if schedules are off', () => {
-    expect(namesIn(synthesised({ schedules: false }))).not.toContain('BrandReports-problems');
+    expect(namesIn(synthesised({ schedules: false }))).not.toContain('BrandReports-watch-silent');
   });
 });

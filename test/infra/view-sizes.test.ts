@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { assertViewsFit, viewSizes } from '../../infra/view-sizes.ts';
-import { reports } from '../../shared/reports/index.ts';
+import { documented as reports } from '../fixtures/documented-reports.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 
 const BRAND = {

@@ -136,16 +136,20 @@ describe('a rollback', () => {
 
   it('I11: does not count as a reading that disagrees', async () => {
     const lake = sample.emptyLake();
-    // After `refresh` a reading with fewer records has to be confirmed.
+    // A last reading that differs has to be confirmed.
     const refresh = [{ untilAgeDays: 1, every: 'run' }];
-    const brandSettings = { reports: { order_list: { refresh } } };
+    const brandSettings = { reports: { order_list: { refresh, ...ALL_FINAL } } };
     await lake.sync({ scope, brandSettings });
     const a = await currentOf(lake);
     lake.nowMs += 30 * DAY_MS;
-    restate(lake.brand, 'order_list', FIRST, (held) => held.slice(1));
+    restate(lake.brand, 'order_list', FIRST, (held) =>
+      held.map(({ at, record }) => ({ at, record: { ...record, word: 'other' } })),
+    );
     for (let reading = 0; reading < 4; reading += 1) {
       await lake.sync({ scope: { ...scope, from: FIRST, to: FIRST }, brandSettings });
-      expect((await entryOf(lake)).committed).toMatchObject({ state: 'unconfirmed', contradictions: 1 });
+      // The very first reading was not confirmed either.
+      const contradictions = reading === 0 ? 2 : 1;
+      expect((await entryOf(lake)).committed).toMatchObject({ state: 'unconfirmed', contradictions });
       lake.nowMs += HOUR_MS;
       await rollBack(optionsFor(lake), a);
       lake.nowMs += 31 * DAY_MS;

@@ -57,7 +57,6 @@ const part: SlicePart = {
   cursor: 2,
   seen: [],
   pages: 1,
-  recordPages: 0,
   records: 0,
   chunks: [],
   done: false,

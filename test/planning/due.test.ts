@@ -231,10 +231,10 @@ describe('a refresh', () => {
       '2026-03-01T05:00:00.000Z',
     ],
     [
-      'a day later, if the day has never been read whole',
+      'by the policy, even if the day has never been read whole',
       { state: 'open' },
       policy.queryFingerprint,
-      '2026-03-21T15:00:00.000Z',
+      '2026-03-21T14:30:00.000Z',
     ],
   ])('I11: after a disregarded reading, is due %s', (_name, change, queryFingerprint, due) => {
     const disregarded = { at: NOW, rows: 0, queryFingerprint };
@@ -314,7 +314,7 @@ describe('the last reading of a day', () => {
   });
 
   const lives = fc.record({
-    pagesAreSnapshot: fc.boolean(),
+    isAlone: fc.boolean(),
     unsettledUntilAge: fc.constantFrom(0, 30, 130, 500),
     delays: fc.array(fc.integer({ min: 0, max: 5 * HOUR_MS }), { minLength: 5, maxLength: 5 }),
     answers: fc.array(fc.constantFrom('same', 'more', 'fewer', 'none', 'other', 'fails'), {
@@ -325,14 +325,13 @@ describe('the last reading of a day', () => {
 
   it('I11: comes for every sequence of readings, never too early, and loses no record that can no longer change', () => {
     fc.assert(
-      fc.property(lives, ({ pagesAreSnapshot, unsettledUntilAge, delays, answers }) => {
-        const given = { ...own, pagesAreSnapshot };
+      fc.property(lives, ({ isAlone, unsettledUntilAge, delays, answers }) => {
         let committed: Committed | undefined;
-        let nowMs = closesAtMs(day, given);
+        let nowMs = closesAtMs(day, own);
         let late = 0;
         for (let reading = 0; committed?.state !== 'settled'; reading += 1) {
           const before: Committed | undefined = committed;
-          const past = isAfterRefresh(day, given, nowMs);
+          const past = isAfterRefresh(day, own, nowMs);
           if (past) late += 1;
           expect(late).toBeLessThan(40);
           const answer = before ? (answers[reading % 40] ?? 'same') : 'more';
@@ -341,14 +340,14 @@ describe('the last reading of a day', () => {
           const content = countsOf({ [nowMs < atAge(unsettledUntilAge) ? 'new' : 'paid']: count });
           const isSame = answer === 'same' || (content.rows === before?.rows && content.rows === 0);
           const digest = isSame && before ? before.digest : String(reading);
-          const last = isLast(day, given, nowMs, content);
+          const last = isLast(day, own, nowMs, content);
           const next = afterReading(
             before,
             answer === 'fails'
               ? { kind: 'failed' }
               : {
-                  ...{ kind: 'whole', rows: content.rows, digest, queryFingerprint: given.queryFingerprint },
-                  ...{ isAlone: pagesAreSnapshot, isAccepted: false },
+                  ...{ kind: 'whole', rows: content.rows, digest, queryFingerprint: own.queryFingerprint },
+                  ...{ isAlone, isAccepted: false },
                 },
             { last: answer === 'fails' ? past : last, past },
           );
@@ -362,14 +361,14 @@ describe('the last reading of a day', () => {
           const entry: DayEntry = {
             committed,
             ...(stays && {
-              disregarded: { at: readFrom, rows: 0, queryFingerprint: given.queryFingerprint },
+              disregarded: { at: readFrom, rows: 0, queryFingerprint: own.queryFingerprint },
             }),
           };
           if (committed.state === 'settled') {
             expect(nowMs).toBeGreaterThanOrEqual(atAge(121));
-            expect(dueAtMs(day, entry, given, nowMs + 9000 * DAY_MS)).toBeNull();
+            expect(dueAtMs(day, entry, own, nowMs + 9000 * DAY_MS)).toBeNull();
           } else {
-            const dueMs = dueAtMs(day, entry, given, nowMs) ?? Number.NaN;
+            const dueMs = dueAtMs(day, entry, own, nowMs) ?? Number.NaN;
             nowMs = Math.max(dueMs, nowMs + HOUR_MS) + (delays[reading % 5] ?? 0);
           }
         }

@@ -16,7 +16,6 @@ export const policy: Policy = {
     { untilAgeDays: 120, every: '7 days' },
   ],
   queryFingerprint: 'as-now',
-  pagesAreSnapshot: true,
   everyMs: 0,
   maxGapMs: HOUR_MS,
   fields: {},

@@ -50,7 +50,6 @@ function slice(
         cursor: null,
         seen: [],
         pages: 1,
-        recordPages: 0,
         records: 0,
         chunks: [],
         refused,

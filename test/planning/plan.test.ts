@@ -345,7 +345,6 @@ describe('the hint that hides a month', () => {
     refresh: tiers,
     timeZone: zone,
     lateMinutes: fc.constantFrom(0, 15, 1440),
-    pagesAreSnapshot: fc.boolean(),
     words: fc.constantFrom<Policy['words'][]>(undefined, {}, { new: 'paid' }),
     startDate: fc.constantFrom('2026-01-01', '2026-03-17', '2026-03-31', '2026-04-02'),
     /** Hours since the month began. */
@@ -366,7 +365,7 @@ describe('the hint that hides a month', () => {
         const dueMs = monthDueAtMs(month, ledger, given, nowMs);
         const state = recordMonths(NO_STATE, new Map([[month, { dueMs }]]), 'p1', {
           id: 'r1',
-          wallMs: nowMs,
+
           nowMs,
           seen: new Map(),
         });

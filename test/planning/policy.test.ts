@@ -38,7 +38,6 @@ describe('the policy of a report', () => {
       lateMinutes: 7,
       refresh: own.refresh,
       queryFingerprint: queryFingerprint(orders, acme, own),
-      pagesAreSnapshot: orders.pagesAreSnapshot,
       everyMs: 6 * HOUR_MS,
       maxGapMs: 6 * HOUR_MS,
       fields: {},

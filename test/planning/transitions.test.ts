@@ -63,16 +63,26 @@ describe('the table of states', () => {
     expect(wholes).toEqual([]);
   });
 
-  it('keeps each version that can no longer change, unless a person accepts fewer records', () => {
+  it('keeps records if a reading is empty, or has fewer after `refresh`, unless fewer are accepted', () => {
     const lost = fc.record({
       state: fc.constantFrom<State>('open', 'unconfirmed', 'closed', 'settled'),
       known: fc.subarray(facts.filter((fact) => fact !== 'accepted')),
     });
     fc.assert(
       fc.property(lost, ({ state, known }) => {
-        const set = { ...Object.fromEntries(known.map((fact) => [fact, true])), past: true };
-        expect(outcomeOf(state, 'none', set).keeps).toBe(true);
-        expect(outcomeOf(state, 'none', { ...set, accepted: true }).keeps).toBeUndefined();
+        const set = Object.fromEntries(known.map((fact) => [fact, true]));
+        for (const [event, given] of [
+          ['none', set],
+          ['fewer', { ...set, past: true }],
+        ] as const) {
+          expect(outcomeOf(state, event, given).keeps).toBe(true);
+          expect(outcomeOf(state, event, { ...given, accepted: true }).keeps).toBeUndefined();
+        }
+        expect(outcomeOf('open', 'read_open', { ...set, lost: true })).toEqual({
+          to: 'open',
+          keeps: true,
+          when: ['lost'],
+        });
         expect(outcomeOf('settled', 'fewer', set)).toMatchObject({ to: 'settled', keeps: true });
       }),
     );
@@ -151,6 +161,41 @@ describe('a reading', () => {
       { state: 'unconfirmed', contradictions: 2 },
     ],
     ['a failed reading of a day that was never read', undefined, { kind: 'failed' }, last, undefined],
+    [
+      'a reading without records, by other settings',
+      version(),
+      whole({ rows: 0, isAlone: true, queryFingerprint: 'r' }),
+      early,
+      { state: 'closed' },
+    ],
+    [
+      'the third reading without records of an unconfirmed day',
+      version({ state: 'unconfirmed', contradictions: 2 }),
+      whole({ rows: 0, isAlone: true }),
+      early,
+      { state: 'closed', contradictions: 3 },
+    ],
+    [
+      'a reading without records of the open day',
+      version({ state: 'open' }),
+      whole({ rows: 0, kind: 'open' }),
+      early,
+      { state: 'open' },
+    ],
+    [
+      'an unconfirmed day with fewer records after `refresh`',
+      version({ state: 'unconfirmed' }),
+      whole({ rows: 4, isAlone: true }),
+      last,
+      { state: 'unconfirmed', contradictions: 1 },
+    ],
+    [
+      'a reading with fewer records after `refresh`',
+      version(),
+      whole({ rows: 4, isAlone: true }),
+      past,
+      { state: 'closed', contradictions: 1 },
+    ],
     [
       'a reading without records after `refresh`',
       version(),

@@ -127,12 +127,16 @@ describe('the runs of a brand', () => {
     expect(mostInASecond(simulation)).toBe(RATE);
   });
 
-  it('end as busy after two minutes, and name the run that holds the lease', async () => {
+  it('end as busy after two minutes, and name the run that holds the lease, and since when', async () => {
     const simulation = simulateRuns([STEADY, { ...STEADY, startMs: 1_000 }], FAULTLESS);
     await simulation.runUntil(5 * MINUTE_MS);
     expect(between(simulation, 1, 0, 5 * MINUTE_MS)).toBe(0);
     expect(simulation.refusals).toMatchObject([
-      { run: 1, code: 'brand_busy', message: expect.stringContaining('host/0') },
+      {
+        run: 1,
+        code: 'brand_busy',
+        message: expect.stringMatching(/another run \(host\/0, since \d{4}-\S+Z\) holds/),
+      },
     ]);
     expect((simulation.refusals[0]?.atMs ?? 0) - 1_000).toBeLessThan(MAX_WAIT_MS + 1_000);
     expect(simulation.refusals[0]?.atMs).toBeGreaterThanOrEqual(1_000 + MAX_WAIT_MS);
@@ -208,6 +212,7 @@ describe('the runs of a brand', () => {
     ['not JSON', 'PAR1'],
     ['of another shape', '{"version":1,"holder":{"run":"../../x","name":"a"},"recentWrites":[]}'],
     ['with text for a terminal', '{"version":1,"holder":{"run":"x","name":"\\u001b[2J"},"recentWrites":[]}'],
+    ['with text for an instant', '{"version":1,"holder":{"name":"x","since":"soon"},"recentWrites":[]}'],
   ])('respect a holder whose lease became %s', async (_name, text) => {
     const plans = [STEADY, { ...STEADY, startMs: 31_000 }];
     const simulation = simulateRuns(plans, { ...FAULTLESS, detectsDeadRuns: true });
@@ -286,7 +291,8 @@ describe('a lease', () => {
     await short.lease.claim();
     short.time.advance(RENEW_EVERY_MS - 1);
     await short.lease.claim();
-    expect(short.stored().holder).toEqual({ run: 'run', name: 'host__2J/1' });
+    const since = new Date(short.time.wallMs() - RENEW_EVERY_MS + 1).toISOString();
+    expect(short.stored().holder).toEqual({ run: 'run', name: 'host__2J/1', since });
     await short.lease.release();
     expect([short.puts(), short.stored().holder, short.ticks.size]).toEqual([2, undefined, 0]);
     expect([time.slept, ticks.size, stored]).toEqual([[], 0, stored]);

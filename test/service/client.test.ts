@@ -149,7 +149,7 @@ const refusedForGood: [string, Reply, string, string][] = [
   [
     'a non-zero code with records',
     { json: { code: 7, data: { list: [{ id: '1' }] } } },
-    'contract',
+    'auth',
     'service_code',
   ],
   ['status 401', { status: 401, text: '' }, 'auth', 'http_401'],
@@ -350,24 +350,63 @@ describe('I10: clock and credentials', () => {
     expect(service.received.every(({ headers }) => headers['x-acme-date'] === httpDate(start))).toBe(true);
   });
 
-  it.each([
-    ['a non-zero code', refusal, 'service_code'],
-    ['HTTP 401', { status: 401, text: '' } as const, 'http_401'],
-  ])(
-    'I10: %s with unchanged credentials is reported without a retry, and they are read again once',
-    async (_name, reply, code) => {
+  const limit: Reply = { json: { code: 10429, msg: 'Too many requests', data: {} } };
+  const refusals: [string, Reply, string, string][] = [
+    ['a non-zero code', limit, 'contract', 'service_code'],
+    ['HTTP 401', { status: 401, text: '' }, 'auth', 'http_401'],
+    ['HTTP 403', { status: 403, text: 'busy' }, 'auth', 'http_403'],
+  ];
+  it.each(refusals)('I10: %s is retried once these credentials are accepted', async (_name, reply) => {
+    const { source, reads } = countedCredentials();
+    const { client, time } = await started(({ number }) => (number === 2 || number === 3 ? reply : success), {
+      credentials: source,
+    });
+    await client.call(action, {});
+    await client.call(action, {});
+    expect([client.requests, reads()]).toEqual([4, 2]);
+    expect(time.slept).toEqual(expect.arrayContaining([250, 500]));
+  });
+
+  it.each(refusals)(
+    'I10: %s that outlasts all attempts of a call is retried no more for its action',
+    async (_name, reply, kind, code) => {
       const { source, reads } = countedCredentials();
-      const { client } = await started(({ number }) => (number === 1 ? success : reply), {
-        credentials: source,
-      });
-      await client.call(action, {});
-      for (let call = 1; call <= 3; call += 1) {
-        expect(await failure(client.call(action, {}))).toMatchObject({ code });
-        expect(client.requests).toBe(1 + call);
+      const { client } = await started(
+        ({ number, query }) => (number === 1 || query.get('action') === 'other' ? success : reply),
+        { credentials: source },
+      );
+      await client.call('other', {});
+      for (const requests of [7, 8, 9]) {
+        expect(await failure(client.call(action, {}))).toMatchObject({ kind, code });
+        expect(client.requests).toBe(requests);
       }
+      await client.call('other', {});
       expect(reads()).toBe(2);
     },
   );
+
+  it('I10: a refusal of other credentials than the accepted ones is not retried', async () => {
+    let reads = 0;
+    const read = async () => {
+      reads += 1;
+      return { ...old, secret: `secret ${reads}` };
+    };
+    const { client } = await started(({ number }) => (number === 1 ? success : refusal), {
+      credentials: { read },
+    });
+    await client.call(action, {});
+    expect(await failure(client.call(action, {}))).toMatchObject({ kind: 'auth', code: 'service_code' });
+    expect(client.requests).toBe(3);
+  });
+
+  it('a host that is not found is retried once the service has responded', async () => {
+    const { client } = await started(() => success, {
+      send: async (...request) => (client.requests === 2 ? { failed: 'ENOTFOUND' } : sendRequest(...request)),
+    });
+    await client.call(action, {});
+    await client.call(action, {});
+    expect(client.requests).toBe(3);
+  });
 });
 
 describe('I10: until the service has accepted a request', () => {
@@ -384,11 +423,13 @@ describe('I10: until the service has accepted a request', () => {
       const { client, service } = await started(() => reply);
       const errors = await calls(client, 20);
       expect(service.received).toHaveLength(2);
-      expect(errors.filter((error) => error?.code === 'refused')).toHaveLength(18);
+      // The second refusal and the calls after it fail with one error.
+      expect(new Set(errors).size).toBe(2);
+      expect(errors.filter((error) => error?.code === 'refused')).toHaveLength(19);
       expect(await failure(client.call(action, {}))).toMatchObject({
         kind: 'auth',
         code: 'refused',
-        message: expect.stringMatching(/sends no more.*report\/order_list/),
+        message: expect.stringMatching(/^acme report\/order_list: .*sends no more/),
       });
       expect(service.received).toHaveLength(2);
     },

@@ -8,7 +8,12 @@ describe('I12: a page', () => {
     [250_000, 'keys', keys, 'success'],
     [250_001, 'keys', keys, 'too_large'],
   ])('that is parsed whole, with %d %s, is accepted or refused', (count, _of, text, is) => {
-    const context = { brand: 'acme', action: 'report/order_list', quote: (quoted: string) => quoted };
+    const context = {
+      brand: 'acme',
+      action: 'report/order_list',
+      isProven: false,
+      quote: (text: string) => text,
+    };
     const found = classifyResponse({ status: 200, headers: {}, body: Buffer.from(text(count)) }, context);
     expect(found.is === 'success' ? found.is : found.error.code).toBe(is);
   });

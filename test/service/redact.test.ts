@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Credentials } from '../../shared/ports.ts';
-import { quoted, redactor } from '../../shared/service/redact.ts';
+import { quoted, quotedAround, redactor } from '../../shared/service/redact.ts';
+import { runs } from '../fixtures/property-runs.ts';
 
 const token = 'tök en/+"&=1';
 const of = (one: Partial<Credentials>): Credentials => ({ bid: '', token: '', secret: '', ...one });
@@ -164,6 +165,32 @@ describe('I9: a bid', () => {
     },
   );
 
+  it.each(['1002', '1', '0', '200', '9', '2026'])('%s hides no code, status, count or day', (bid) => {
+    const others = [
+      'code 1002',
+      'code: 1',
+      '{"code":200}',
+      '{"code": "0"}',
+      'code=2026',
+      'HTTP 200',
+      'HTTP/1.1 200 OK',
+      'status 1',
+      '"count": 9',
+      String.raw`{\"code\":1002}`,
+      '2026-11-09',
+      '2026-09-01T00:00:01Z',
+      '2026/01/09',
+      'Mon, 09 Nov 2026 01:00:09 GMT',
+    ];
+    for (const text of others) {
+      expect(redactor([of({ bid })])(text)).toBe(text);
+      expect(redactor([of({ bid })])(`${text}, brand ${bid}, bid=${bid}`)).toBe(
+        `${text}, brand [redacted], bid=[redacted]`,
+      );
+    }
+    expect(redactor([of({ bid, token: bid })])(`code ${bid}`)).toBe('code [redacted]');
+  });
+
   it('of six characters is replaced anywhere', () => {
     expect(long('brand0123456789 of A123456B')).toBe('brand0[redacted]789 of A[redacted]B');
   });
@@ -262,6 +289,30 @@ describe('I9: a secret in another form', () => {
           ordinary.replaceAll(/(?!\s)\p{Cc}/gu, ''),
         );
       }),
+    );
+  });
+});
+
+describe('I9: the text around a place', () => {
+  it('has 60 characters before the place and 60 after it, on one line', () => {
+    const text = `${'x'.repeat(100)}\n!${'y'.repeat(100)}`;
+    expect(quotedAround(redact, text, 101)).toBe(`…${'x'.repeat(59)} !${'y'.repeat(59)}…`);
+    expect(quotedAround(redact, 'x!', 1)).toBe('x!');
+    expect(quotedAround(redact, 'x'.repeat(100), 100)).toBe(`…${'x'.repeat(60)}`);
+  });
+
+  it('has no part of a secret, wherever the place and the secret are', () => {
+    const secret = fc.tuple(visible(8, 40), fc.nat(30_000), fc.integer({ min: -100, max: 100 }), fc.nat(300));
+    fc.assert(
+      fc.property(secret, ([any, before, distance, after]) => {
+        // Other characters than those around it, and of "[redacted]".
+        const hidden = any.toUpperCase();
+        const text = 'é,'.repeat(before) + hidden + ',é'.repeat(after);
+        const place = Math.min(text.length, Math.max(0, 2 * before + distance));
+        const shown = quotedAround(redactor([of({ secret: hidden })]), text, place);
+        expect(shown).toMatch(/^[[\]redact…é,]*$/);
+      }),
+      runs(100),
     );
   });
 });

@@ -26,7 +26,7 @@ const settled = () => new Promise(setImmediate);
 
 describe('until the service has accepted a request', () => {
   it('I10: after two refusals the waiting requests fail, and no further request enters', async () => {
-    const breaker = createRefusalBreaker('acme');
+    const breaker = createRefusalBreaker();
     const { enter, through, failed } = entering(breaker);
     for (const name of ['a', 'b', 'c', 'd']) enter(name);
     breaker.refused(refusal);
@@ -39,7 +39,7 @@ describe('until the service has accepted a request', () => {
     expect(through).toEqual(['a', 'b']);
     expect(failed).toEqual(['c: refused', 'd: refused']);
     const message =
-      'acme: the service refused the first 2 requests, so this run sends no more, because further refusals could lock the account; the last refusal was: acme: the service answered code 1001';
+      'acme: the service answered code 1001. The service refused the first 2 requests, so this run sends no more: further refusals could lock the account';
     await expect(breaker.enter(undefined)).rejects.toMatchObject({
       ...{ kind: 'auth', code: 'refused', message },
       context: { brand: 'acme', action: 'report/order_list' },
@@ -47,7 +47,7 @@ describe('until the service has accepted a request', () => {
   });
 
   it('a request that is stopped while it waits leaves its place to the others', async () => {
-    const breaker = createRefusalBreaker('acme');
+    const breaker = createRefusalBreaker();
     const { enter, through, failed } = entering(breaker);
     const stop = new AbortController();
     enter('a');
@@ -63,7 +63,7 @@ describe('until the service has accepted a request', () => {
 
 describe('once the service has accepted a request', () => {
   it('waiting requests go together, and further requests go at once', async () => {
-    const breaker = createRefusalBreaker('acme');
+    const breaker = createRefusalBreaker();
     const { enter, through } = entering(breaker);
     for (const name of ['a', 'b', 'c']) enter(name);
     breaker.accepted();
@@ -76,7 +76,7 @@ describe('once the service has accepted a request', () => {
   });
 
   it('requests go one at a time after a refusal, until a request is accepted', async () => {
-    const breaker = createRefusalBreaker('acme');
+    const breaker = createRefusalBreaker();
     const { enter, through } = entering(breaker);
     enter('a');
     breaker.accepted();

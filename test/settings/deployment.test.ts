@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { reports } from '../../shared/reports/index.ts';
+import { rateMs } from '../../shared/settings/deployment.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 
 const BRANDS = {
@@ -32,4 +33,12 @@ describe('the settings of a deployment', () => {
   ])('refuse %s', (_name, deployment, message) => {
     expect(() => parsed(deployment)).toThrow(message);
   });
+});
+
+it.each([
+  ['rate(15 minutes)', 15 * 60_000],
+  ['rate(1 hour)', 3_600_000],
+  ['rate(2 days)', 2 * 86_400_000],
+])('%s has an interval', (schedule, ms) => {
+  expect(rateMs(schedule)).toBe(ms);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { asBrandReportsError } from '../../shared/errors.ts';
-import { reports } from '../../shared/reports/index.ts';
+import { documented as reports } from '../fixtures/documented-reports.ts';
 import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
 
@@ -95,6 +95,11 @@ describe('settings', () => {
       '{"token": "s3cr3t" x}',
       /^cdk\.json is not JSON \(line 1 column 20\); [a-z ]+$/,
     ],
+    [
+      'a brand twice',
+      '{"context": {"brandReports": {"brands": {\n"acme": {},\n"globex": {},\n"acme": {}}}}}',
+      'cdk.json has context.brandReports.brands.acme twice (lines 2 and 4): remove one of them',
+    ],
   ])('name the file in an error about %s', (_name, text, message) => {
     expect(() => loadSettings(text, 'cdk.json', reports)).toThrow(message);
   });
@@ -165,10 +170,13 @@ describe('settings', () => {
     [
       'an unknown time zone',
       withBrand({ timeZone: 'America/New_Yrok' }),
-      'timeZone is "America/New_Yrok"; allowed: an IANA time zone, e.g. Europe/Berlin; did you mean America/New_York?',
+      'timeZone is "America/New_Yrok"; allowed: UTC, or an IANA time zone with area and city, e.g. Europe/Berlin, America/New_York; did you mean America/New_York?',
     ],
-    ['a time zone in another case', withBrand({ timeZone: 'europe/berlin' }), 'did you mean Europe/Berlin?'],
-    ['an offset for a time zone', withBrand({ timeZone: '+02:00' }), 'timeZone is "+02:00"'],
+    [
+      'an abbreviation that Intl takes for Dhaka',
+      withBrand({ timeZone: 'BST' }),
+      'timeZone is "BST"; allowed: UTC, or an IANA time zone with area and city, e.g. Europe/Berlin, America/New_York; did you mean Europe/London?',
+    ],
     [
       'a day that is not in the calendar',
       withBrand({ startDate: '2026-02-30' }),

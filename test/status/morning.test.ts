@@ -226,7 +226,7 @@ describe('findings', () => {
     const days = [found('2026-11-01'), found('2026-11-02', `SELECT '${HOSTILE}'`)];
     const markup = page({ days });
     expect(part(markup, /^Findings/)).toContain(
-      "orders| orders on 2 days: 2026-11-01 to 2026-11-022026-11-02: 3; 2026-11-01: 3SQL: the odd rows of the newest day|SELECT '&lt;img src=x onerror=alert(1)&gt;'|CellKind.|",
+      "orders| orders on 2 days: 2026-11-01 to 2026-11-022026-11-02: 3; 2026-11-01: 3SQL: the odd rows of the newest day|SELECT '&lt;img src=x onerror=alert(1)&gt;'| Since 2026-11-20 09:10. CellKind.|",
     );
     expect(markup).not.toContain(HOSTILE);
   });
@@ -246,11 +246,11 @@ describe('roles without a field', () => {
     ];
     const markup = page({ roleGaps });
     expect(part(markup, /^Roles/)).toContain(
-      'orders| commission: &lt;img src=x onerror=alert(1)&gt; could. NULL in orders_dailyTo set it: &quot;fields&quot;: { &quot;commission&quot;: &quot;fee&quot; } in brands.acme',
+      'acme order_list: no field has the role commission (&lt;img src=x onerror=alert(1)&gt; could), so it is NULL in orders_daily. To set it: &quot;fields&quot;: { &quot;commission&quot;: &quot;fee&quot; } in brands.acme',
     );
     expect(markup).not.toContain(HOSTILE);
     const none = page({ roleGaps: roleGaps.map((each) => ({ ...each, candidates: [] })) });
-    expect(part(none, /^Roles/)).toContain('NULL in orders_dailyIf the service lacks it: &quot;fields');
+    expect(part(none, /^Roles/)).toContain('NULL in orders_daily. If the service lacks it: &quot;fields');
     expect(part(page({}), /^Roles/)).toBe('');
   });
 });

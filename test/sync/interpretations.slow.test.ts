@@ -43,7 +43,7 @@ describe('a setting that contradicts the service', () => {
       { kind: 'config', code: 'end_date' },
     ],
     [{ equalTimes: 'refused' }, {}, 'order_list', { kind: 'contract', code: 'instant_refused' }],
-    [{ firstPage: 1 }, { firstPage: 0 }, 'order_list', { kind: 'contract', code: 'service_code' }],
+    [{ firstPage: 1 }, { firstPage: 0 }, 'order_list', { kind: 'auth', code: 'refused' }],
   ];
 
   it.each(

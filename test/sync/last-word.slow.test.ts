@@ -80,7 +80,7 @@ describe('records that the service has dropped', () => {
     const kept = await ledgerEntry(lake, 'transaction_list', OLD);
     expect(kept).toMatchObject({ committed: { ...committed }, disregarded: { rows: 0 } });
     expect((await coverageOf(lake, 'transaction_list'))[OLD]?.findings).toBe(
-      `rows_kept (${committed?.rows} rows, 0 now)`,
+      `came_back_empty (${committed?.rows} rows, 0 now)`,
     );
     lake.nowMs += HOUR_MS;
     await lake.sync({ brandSettings, scope: { ...scope, acceptFewer: true } });

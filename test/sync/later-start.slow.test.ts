@@ -102,7 +102,6 @@ async function problems(startDate: string): Promise<string[]> {
     log: () => {},
     notifier: { tell: async ({ subject }) => void messages.push(subject) },
     events: { send: async () => {} },
-    countProblems: () => {},
     pipeline: 'Pipeline',
     controls: consoleControls('us-east-1', 'Pipeline'),
     pageAt: (key) => key,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Held, restate } from '../../sample/brand.ts';
+import type { Interpretations } from '../../sample/interpretations.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { numberText } from '../../shared/json.ts';
+import { type JsonObject, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
@@ -29,22 +30,24 @@ const sample = sharedLakes({
   },
 });
 
-/** Acts once, when the second page of the day is requested. */
-function atSecondPage(lake: SampleLake, act: () => void): void {
-  let isOver = false;
-  lake.service.addFault({
-    on: {
-      action: 'report/order_list',
-      when({ fields: { start_time, page_number } }) {
-        if (isOver || numberText(start_time) !== DAY_START || numberText(page_number) !== '2') return false;
-        isOver = true;
-        act();
-        return false;
-      },
-    },
-    fault: { kind: 'html' },
-  });
+/** Acts before each page of the day, with its number among all that were requested. */
+function atEachPage(
+  lake: SampleLake,
+  report: 'clicks_list' | 'order_list',
+  act: (page: number) => void,
+): void {
+  let page = 0;
+  const when = ({ fields: { start_time } }: { fields: JsonObject }) => {
+    if (numberText(start_time) !== DAY_START) return false;
+    page += 1;
+    act(page);
+    return false;
+  };
+  lake.service.addFault({ on: { action: `report/${report}`, when }, fault: { kind: 'html' } });
 }
+
+const atSecondPage = (lake: SampleLake, act: () => void) =>
+  atEachPage(lake, 'order_list', (page) => page === 2 && act());
 
 const rowsOf = async (lake: SampleLake) => (await ledgerEntry(lake, 'order_list', DAY)).committed?.rows;
 
@@ -63,6 +66,96 @@ describe('an order that is removed while pages are read', () => {
     lake.nowMs += HOUR_MS;
     expect((await lake.sync({ scope })).status).toBe('complete');
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
+  });
+});
+
+describe('the only reading of an old day of one page of orders', () => {
+  it('I11: does not settle it, because an order may have moved before the query of its end', async () => {
+    const lake = sample.emptyLake();
+    restate(lake.brand, 'order_list', DAY, (held) => held.slice(0, 2));
+    const order_list = { refresh: [{ untilAgeDays: 2, every: '1 day' }], ...ALL_FINAL };
+    for (const state of ['unconfirmed', 'settled']) {
+      await lake.sync({ scope, brandSettings: { reports: { order_list } } });
+      expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.state).toBe(state);
+      lake.nowMs += HOUR_MS;
+    }
+  });
+});
+
+describe('clicks that shift while their pages are read', () => {
+  type Change = (held: Held[]) => Held[];
+  const removed =
+    (count: number): Change =>
+    (held) =>
+      held.slice(count);
+  const added: Change = (held) => [
+    ...held.slice(0, 1).map(({ at, record }) => ({ at, record: { ...record, id: '9999' } })),
+    ...held,
+  ];
+
+  /** A lake of one day of 55 clicks, which change when a page is requested. */
+  async function clicksLake(
+    interpretations: Partial<Interpretations>,
+    changeAt: (page: number) => Change | undefined,
+  ) {
+    const lake = await sampleLake({
+      ...{ now: '2026-03-10T15:00:00Z', recordsTo: '2026-02-21T04:00:00Z', startDate: DAY },
+      interpretations: { pageCap: 20, ...interpretations },
+    });
+    restate(lake.brand, 'clicks_list', DAY, ([first]) =>
+      Array.from({ length: 55 }, (_, place) => ({
+        at: (first?.at ?? 0) + place * 1000,
+        record: { ...first?.record, id: String(1000 + place) },
+      })),
+    );
+    atEachPage(lake, 'clicks_list', (page) => {
+      const change = changeAt(page);
+      if (change) restate(lake.brand, 'clicks_list', DAY, change);
+    });
+    return lake;
+  }
+
+  const next = { endCursor: 'next' } as const;
+  const exclusive = { first: 'exclusive' } as const;
+  it.each<[string, Partial<Interpretations>, number, Change, readings: number]>([
+    ['none is', next, 2, removed(0), 1],
+    ['one is added', next, 2, added, 2],
+    ['one is removed', next, 2, removed(1), 3],
+    ['two are removed, although pages overlap', {}, 2, removed(2), 3],
+    ['two are removed at a later border', next, 3, removed(2), 3],
+    ['cursors are opaque', { ...exclusive, endCursor: 'opaque' }, 2, removed(1), 3],
+    ['cursors are opaque, and no click is', { ...exclusive, endCursor: 'opaque' }, 2, removed(0), 2],
+  ])(
+    'I11: settle an old day only with every click: %s',
+    async (_name, interpretations, page, change, readings) => {
+      const lake = await clicksLake(interpretations, (at) => (at === page ? change : undefined));
+      const states: (string | undefined)[] = [];
+      for (; states.at(-1) !== 'settled' && states.length < 5; lake.nowMs += HOUR_MS) {
+        await lake.sync({ scope: { reports: ['clicks_list'] } });
+        states.push((await ledgerEntry(lake, 'clicks_list', DAY)).committed?.state);
+      }
+      expect(states).toEqual([...Array(readings - 1).fill('unconfirmed'), 'settled']);
+      expect(await wrongReports(lake, '2026-03-10', ['clicks_list'])).toEqual({});
+      await lake.close();
+    },
+  );
+
+  it('I11: settle an old day after twelve readings that shifted, with a finding', async () => {
+    const ids = Array.from({ length: 200 }, (_, index) => String(2000 + index));
+    const exchanged: Change = (held) => [
+      ...held.slice(2),
+      ...held.slice(-2).map(({ at, record }) => ({ at, record: { ...record, id: ids.pop() ?? '' } })),
+    ];
+    const lake = await clicksLake(next, () => exchanged);
+    let runs = 0;
+    for (let state: string | undefined; state !== 'settled' && runs < 40; lake.nowMs += HOUR_MS) {
+      runs += 1;
+      await lake.sync({ scope: { reports: ['clicks_list'] } });
+      state = (await ledgerEntry(lake, 'clicks_list', DAY)).committed?.state;
+    }
+    expect(runs).toBe(12);
+    expect((await coverageOf(lake, 'clicks_list'))[DAY]?.findings).toMatch(/^given_up/);
+    await lake.close();
   });
 });
 

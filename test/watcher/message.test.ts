@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { consoleControls } from '../../functions/console-controls.ts';
 import { changeMessage } from '../../shared/watcher/message.ts';
-import type { OpenProblem } from '../../shared/watcher/news.ts';
+import type { Change, OpenProblem } from '../../shared/watcher/news.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { anyCharacter } from '../fixtures/texts.ts';
 
@@ -36,13 +36,15 @@ const THROTTLED: OpenProblem = {
     sentence: 'Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy',
   },
 };
-const SOLVED = {
+const SOLVED: Change['solved'][number] = {
+  ...{ kind: 'problem', brand: 'acme', report: 'transaction_list' },
   since: '2026-11-18T06:00:00.000Z',
-  what: 'acme transaction_list: 1 day overdue: 2026-11-17',
+  what: '1 day overdue: 2026-11-17',
 };
-const LEAVING = {
+const LEAVING: typeof SOLVED = {
+  ...{ kind: 'problem', brand: 'globex', report: 'order_list' },
   since: '2026-11-18T06:00:00.000Z',
-  what: 'globex order_list: 1 day failed: 2026-11-18',
+  what: '1 day failed: 2026-11-18',
 };
 
 /**
@@ -100,7 +102,7 @@ All days: ${options.page}
       fell('2026-11-17', '120 rows before, 60 now', 6),
       FAILED,
     ];
-    const solved = { ...SOLVED, finding: { day: '2026-11-17', until: '2026-12-01T00:00:00.000Z' } };
+    const solved = { ...SOLVED, kind: 'finding' as const };
     const reported = fell('2026-11-10', 'reported before', 5);
     const message = changeMessage({ opened, remaining: [reported], leaving: [], solved: [solved] }, options);
     expect(message.subject).toBe('BrandReports: problems: 1 new, 1 open; findings: 2 new, 1 solved');
@@ -155,7 +157,7 @@ All days: ${options.page}
         opened: [],
         remaining: [THROTTLED],
         leaving: [],
-        solved: [{ ...SOLVED, finding: { day: '2026-11-18', until: SOLVED.since } }],
+        solved: [{ ...SOLVED, kind: 'finding' }],
       },
       'problems: 1 open; findings: 1 solved',
     ],
@@ -196,7 +198,7 @@ All days: ${options.page}
     );
     expect(text).toContain(`- acme order_list: ${shown}\n`);
     expect(text).toContain(`  Why: ${shown}\n`);
-    expect(text.split(`- ${shown} (since`)).toHaveLength(3);
+    expect(text.split(`- acme transaction_list: ${shown} (since`)).toHaveLength(3);
   });
 
   it.each([

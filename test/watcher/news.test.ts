@@ -14,11 +14,6 @@ import {
 
 import { type HistoricWatch, START_MS, candidate, histories, liveThrough, wrong } from './live-through.ts';
 
-/** The id in a text such as `acme order_list: a is wrong`. */
-function idIn(what: string): string {
-  return what.replace(/^acme order_list: (.*) is wrong$/, '$1');
-}
-
 /** How a watcher run ends: `unsent` dies before the message, `unrecorded` after it. */
 type Fate = 'ends' | 'unsent' | 'unrecorded';
 
@@ -36,9 +31,9 @@ function startWatcher() {
       record = afterWatch(record, candidates, watcherRun);
       const problems = openProblems(candidates, record.seen, nowMs);
       if (record.telling?.by !== watcherRun.id || fate === 'unsent') return;
-      const change = changeFrom(record.told, problems, nowMs);
+      const change = changeFrom(record, problems, nowMs);
       const [leaving, solved] = [change.leaving, change.solved].map((reported) =>
-        reported.map(({ what }) => idIn(what)),
+        reported.map(({ what }) => what.replace(/ is wrong$/, '')),
       );
       const open = [...ids([...change.opened, ...change.remaining]), ...(leaving ?? [])].sort();
       messages.push({ atMs: nowMs, opened: ids(change.opened), open, solved: solved ?? [] });

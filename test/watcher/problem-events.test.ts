@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { HOUR_MS, addDays } from '../../shared/days.ts';
 import { type WatchRecord, parseWatchRecord } from '../../shared/lake/documents/watch-record.ts';
 import type { Problem } from '../../shared/status/problems.ts';
-import { afterWatch, openProblems, withEvents, withoutEvents } from '../../shared/watcher/news.ts';
+import { afterWatch, withoutEvents } from '../../shared/watcher/news.ts';
 
 import { type HistoricWatch, START_MS, candidate, histories, liveThrough, wrong } from './live-through.ts';
 
-type Pending = NonNullable<WatchRecord['events']>['pending'];
+type Pending = WatchRecord['pending'];
 
 /** How a watcher run ends: `unsent` dies before it sends the events, `unconfirmed` after that. `lost`: the record is damaged afterwards. */
 type Fate = 'ends' | 'unsent' | 'unconfirmed' | 'lost';
@@ -20,10 +20,8 @@ function startWatcher() {
     received,
     record: () => record,
     run: (nowMs: number, candidates: readonly Problem[], fate: Fate = 'ends') => {
-      const after = afterWatch(record, candidates, { id: String(nowMs), nowMs });
-      const problems = openProblems(candidates, after.seen, nowMs);
-      record = withEvents(after, problems, nowMs);
-      const pending = record.events?.pending ?? [];
+      record = afterWatch(record, candidates, { id: String(nowMs), nowMs });
+      const { pending } = record;
       if (fate === 'unsent') return;
       received.push(...pending);
       if (fate === 'ends') record = withoutEvents(record, pending);
@@ -62,7 +60,7 @@ describe('the events of problems, whenever the watcher dies', () => {
             );
           const turned = [...received.slice(turn % (received.length + 1)), ...received];
           expect(openByEvents(turned.reverse())).toEqual([...last].sort());
-          expect(record().events?.pending ?? []).toEqual([]);
+          expect(record().pending).toEqual([]);
         },
       ),
     );
@@ -129,24 +127,22 @@ describe('an event of a problem', () => {
     expect(received).toMatchObject([{ detail: { kind: 'finding', days: ['2026-02-27'] } }]);
     for (const hours of [1, 2, 3]) run(START_MS + hours * HOUR_MS, []);
     expect(received).toHaveLength(1);
-    expect(record().events?.open).toEqual({});
+    expect(record().open).toEqual({});
   });
 
   it('waits for a bus that receives nothing, but only the newest thousand events do', () => {
     const { run, record } = startWatcher();
     const many = Array.from({ length: 1_500 }, (_, index) => candidate(`p${index}`));
     run(START_MS, many, 'unsent');
-    expect(record().events?.pending).toHaveLength(1_500);
+    expect(record().pending).toHaveLength(1_500);
     run(START_MS + HOUR_MS, [candidate('new')], 'unsent');
-    expect(record().events?.pending).toHaveLength(1_001);
+    expect(record().pending).toHaveLength(1_001);
   });
 
   it('leaves the record as it is if nothing is new', () => {
     const { run, record } = startWatcher();
     run(START_MS, [candidate('a')]);
     const before = record();
-    expect(withEvents(before, openProblems([candidate('a')], before.seen, START_MS), START_MS + 1)).toBe(
-      before,
-    );
+    expect(afterWatch(before, [candidate('a')], { id: 'next', nowMs: START_MS + 1 })).toBe(before);
   });
 });

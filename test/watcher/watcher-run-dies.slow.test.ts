@@ -30,7 +30,7 @@ it('a watcher run that dies after any of its operations loses no event and no me
       return watch({
         ...{ settings, reports, store: dying, random: () => 0, newId: () => `run-${++runs}` },
         clock: { wallMs: () => NOW_MS + hours * HOUR_MS, sleep: async () => {} },
-        ...{ log: () => {}, countProblems: () => {} },
+        log: () => {},
         notifier: { tell: () => outside(() => messages++) },
         events: { send: (sent) => outside(() => events.push(...sent)) },
         pipeline: controls.stack,

@@ -1,4 +1,4 @@
-import { type Dirent, linkSync, mkdirSync, readdirSync } from 'node:fs';
+import { type Dirent, chmodSync, linkSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LOCAL_CATALOG_FOLDER, OBJECT_ID, partitionPath, snapshotKey } from '../../lake/paths.ts';
 import type { Catalog, ValueRange } from '../../ports.ts';
@@ -57,7 +57,14 @@ export function createLocalCatalog(folder: string): Catalog {
 }
 
 function link(root: string, object: string, folder: string, name: string): void {
-  if (!statInLake(root, object)?.isFile()) throw objectNotFound(object);
+  const found = statInLake(root, object);
+  if (!found?.isFile()) throw objectNotFound(object);
+  try {
+    // The file of a lake that was copied may be writable.
+    if (found.mode & 0o222) chmodSync(object, found.mode & 0o444);
+  } catch {
+    // The file belongs to another user, or the disk has no modes.
+  }
   statInLake(root, folder);
   mkdirSync(folder, { recursive: true });
   try {

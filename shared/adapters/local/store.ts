@@ -24,7 +24,7 @@ import { open, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { DAY_MS } from '../../days.ts';
-import { RAW_PREFIX } from '../../lake/paths.ts';
+import { RAW_PREFIX, SNAPSHOTS_PREFIX } from '../../lake/paths.ts';
 import type {
   ListedObject,
   ObjectStore,
@@ -125,9 +125,11 @@ class Temporaries {
     this.#root = root;
   }
 
-  open(): Temporary {
+  /** The file of a snapshot is read-only: a catalog links to it, so a program that wrote there would change history. */
+  open(key: string): Temporary {
     if (!this.#isReady) this.#prepare();
-    return new Temporary(temporaryPath(this.#root, randomUUID()));
+    const mode = key.startsWith(SNAPSHOTS_PREFIX) ? 0o444 : 0o666;
+    return new Temporary(temporaryPath(this.#root, randomUUID()), mode);
   }
 
   /** Removes the files of dead writers. Another user's files are left to that user, and other names to their owners. */
@@ -148,9 +150,9 @@ class Temporary {
   readonly path: string;
   #descriptor: number | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, mode: number) {
     this.path = path;
-    this.#descriptor = openSync(path, 'wx');
+    this.#descriptor = openSync(path, 'wx', mode);
   }
 
   get #open(): number {
@@ -184,7 +186,7 @@ async function put(
   body: Uint8Array,
   precondition: Precondition,
 ): Promise<PutOutcome> {
-  const temporary = temporaries.open();
+  const temporary = temporaries.open(place.key);
   let placed = false;
   try {
     await temporary.write(body);
@@ -197,7 +199,7 @@ async function put(
 
 function create(place: Place, temporaries: Temporaries, onLake: OnLake): ObjectWriter {
   let opened: Temporary | undefined;
-  const temporary = () => (opened ??= temporaries.open());
+  const temporary = () => (opened ??= temporaries.open(place.key));
   return {
     write: (bytes) => onLake(() => temporary().write(bytes)),
     finish: () =>

@@ -1,11 +1,13 @@
 import * as z from 'zod/mini';
-import { documentParser, storedCount, storedId, storedObject } from './cas-document.ts';
+import { documentParser, storedCount, storedId, storedObject, storedTime } from './cas-document.ts';
 
 const holder = storedObject(() => ({
   /** Missing: the run is unknown. */
   run: z.optional(storedId),
   /** For people: host and process, or the request of a function. */
   name: z.string().check(z.regex(/^[\w.:/@ -]{1,200}$/)),
+  /** For people, by the clock of the holder. */
+  since: z.optional(storedTime),
 }));
 
 const lease = storedObject(() => ({
@@ -29,9 +31,20 @@ export const UNKNOWN_HOLDER: BrandLease = {
 export const parseBrandLease = documentParser(lease, { version: 1, recentWrites: [] });
 
 /** @returns a new object, so that the document is written even if the holder is the same */
-export function heldBy({ version, recentWrites }: BrandLease, run: string, name: string): BrandLease {
+export function heldBy(
+  { version, recentWrites }: BrandLease,
+  run: string,
+  name: string,
+  sinceMs: number,
+): BrandLease {
   const shown = name.replaceAll(/[^\w.:/@ -]/g, '_').slice(0, 200) || run;
-  return { version, recentWrites, holder: { run, name: shown } };
+  return { version, recentWrites, holder: { run, name: shown, since: new Date(sinceMs).toISOString() } };
+}
+
+/** Who runs, and since when. */
+export function holderText({ holder }: BrandLease): string {
+  if (!holder) return 'it has ended by now';
+  return holder.since === undefined ? holder.name : `${holder.name}, since ${holder.since}`;
 }
 
 export function released({ version, recentWrites }: BrandLease): BrandLease {

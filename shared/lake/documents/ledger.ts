@@ -123,7 +123,6 @@ const checks = storedObject(() => ({
   before: z.optional(
     storedObject(() => ({
       rows: storedCount,
-      state: versionState(),
       sum: z.optional(z.string()),
       at: storedTime,
     })),
@@ -182,7 +181,7 @@ const dayEntry = storedObject(() => ({
   committed: z.optional(published),
   claim: z.optional(claim),
   failure: z.optional(failure),
-  /** The last reading, if it lacked records that can no longer change, so that the version stayed. */
+  /** The last reading, if the version stayed although it differed. */
   disregarded: z.optional(disregarded),
   /** The older versions that are kept, the oldest first. */
   superseded: z.optional(z.array(superseded)),
@@ -268,6 +267,11 @@ export function isWhole({ state, timeZone }: Pick<Committed, 'state' | 'timeZone
 /** A day that settled after its ledger was made from snapshots counts as closed, because no run reads it again. */
 export function isClosedForLookups(committed: Pick<Committed, 'state' | 'timeZone'>): boolean {
   return isWhole(committed) || committed.state === 'settled';
+}
+
+/** The last reading of the day, if it had fewer records than the version, so that the version stayed. */
+export function fewerRead({ committed, disregarded }: DayEntry): DayEntry['disregarded'] {
+  return committed && disregarded && disregarded.rows < committed.rows ? disregarded : undefined;
 }
 
 const ROLLBACK = 'rollback-';

@@ -35,11 +35,12 @@ const part = storedObject(() => ({
   /** The cursor of the page after the last staged page, as the service sent it; `null` before the first page. */
   cursor: json,
   /** The last staged page. A resumed attempt fetches it again, and restarts if the page differs. */
-  last: z.optional(storedObject(() => ({ cursor: json, hash: z.string() }))),
+  last: z.optional(storedObject(() => ({ cursor: json, hash: z.string(), lastKey: z.optional(z.string()) }))),
   /** Short hashes of the cursors requested so far; a repeated cursor is a cycle. */
   seen: z.array(z.string()),
   pages: storedCount,
-  recordPages: storedCount,
+  /** I11: whether records may have been skipped between two pages, because the list may have shifted. */
+  mayHaveGap: z.optional(z.boolean()),
   records: storedCount,
   chunks: z.array(chunk),
   /**
@@ -114,7 +115,7 @@ export function assertOwn(progress: Progress, run: string, day: string): Progres
 
 /** The pages that are staged together at the end of the attempt's last slice. */
 export interface StagedGroup
-  extends Pick<SlicePart, 'cursor' | 'pages' | 'recordPages' | 'records' | 'answer' | 'done'> {
+  extends Pick<SlicePart, 'cursor' | 'pages' | 'mayHaveGap' | 'records' | 'answer' | 'done'> {
   part: number;
   chunk: { name: string; records: number } | undefined;
   last: SlicePart['last'];
@@ -140,7 +141,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
           ...(group.last && { last: group.last }),
           seen: group.done ? [] : [...part.seen, ...group.seen],
           pages: part.pages + group.pages,
-          recordPages: part.recordPages + group.recordPages,
+          ...(group.mayHaveGap && { mayHaveGap: true }),
           records: part.records + group.records,
           chunks: group.chunk ? [...part.chunks, group.chunk] : part.chunks,
           ...(group.answer && { answer: group.answer }),
@@ -171,7 +172,7 @@ export function emptySlice(
   slice: Omit<Slice, 'parts' | 'observations' | 'withoutKey' | 'done'>,
   parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
 ): Slice {
-  const nothing = { cursor: null, seen: [], pages: 0, recordPages: 0, records: 0, chunks: [], done: false };
+  const nothing = { cursor: null, seen: [], pages: 0, records: 0, chunks: [], done: false };
   const begun = parts.map(({ role, fields }) => ({ role, fields: z.parse(partFields, fields), ...nothing }));
   return { ...slice, parts: begun, observations: {}, withoutKey: 0, done: false };
 }

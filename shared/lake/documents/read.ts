@@ -74,21 +74,12 @@ export interface ReportStates {
   upstream?: ReportState;
 }
 
-/** @param span only these months; a report of a brand is listed even if it has no ledger in them */
-export async function listLedgers(
-  store: ObjectStore,
-  reports: ReportRegistry,
-  span: MonthSpan = {},
-): Promise<LedgerMonths[]> {
-  const { ledgers } = await listDocuments(store, reports);
-  return ledgers.map(({ months, ...of }) => ({
-    ...of,
-    months: months.filter((month) => isInSpan(month, span)),
-  }));
+export async function listLedgers(store: ObjectStore, reports: ReportRegistry): Promise<LedgerMonths[]> {
+  return (await listDocuments(store, reports)).ledgers;
 }
 
 export interface ListedDocuments {
-  ledgers: readonly LedgerMonths[];
+  ledgers: LedgerMonths[];
   brandsWithState: readonly string[];
 }
 

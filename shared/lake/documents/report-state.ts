@@ -29,14 +29,13 @@ const month = storedObject(() => ({
   /** Of a report with an upstream: the content of the upstream month from which `nextDue` follows. */
   upstream: z.optional(z.string()),
   /**
-   * The runs at work in the month, and since when (wall clock). While there is such a run, any day of the month may
-   * be due. `shared`: another run was also at work there when this run began, or had been since this run read the
-   * state.
+   * The run at work in the month, or `SEVERAL` if another run was also at work there since this run read the state. While
+   * there is such a run, any day of the month may be due.
    */
-  dirty: z.optional(
-    z.array(storedObject(() => ({ by: z.string(), at: storedTime, shared: z.optional(z.literal(true)) }))),
-  ),
+  dirty: z.optional(z.string()),
 }));
+
+const SEVERAL = 'several';
 
 /** How the last run of due days ended. Runs of a range do not change it: they would hide a schedule that stopped. */
 const lastRun = storedObject(() => ({
@@ -149,8 +148,6 @@ export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 's
   return isWithin(LAST_RUN_RENEWED_MS, lastRun.at, Date.parse(ended.at));
 }
 
-const DIRTY_MS = HOUR_MS;
-
 export type KnownMonth = ReportState['months'][string];
 
 export function mayBeDue(
@@ -191,20 +188,16 @@ export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
 export function markMonthsDirty(
   state: ReportState,
   months: readonly string[],
-  { by, at }: { by: string; at: string },
+  run: string,
   seen: SeenMonths,
 ): ReportState {
-  const unmarked = months.filter((month) => !state.months[month]?.dirty?.some((mark) => mark.by === by));
+  const unmarked = months.filter((month) => ![run, SEVERAL].includes(state.months[month]?.dirty ?? ''));
   if (unmarked.length === 0) return state;
   const marked = unmarked.map((month): [string, KnownMonth] => {
-    const isShared = !isUntouched(state, month, by, seen);
-    const { dirty = [], content } = state.months[month] ?? {};
+    const { content } = state.months[month] ?? {};
     // The content shows readers that a ledger was lost.
     const known = content === undefined ? {} : { content };
-    return [
-      month,
-      { nextDue: null, ...known, dirty: [...dirty, { by, at, ...(isShared && { shared: true }) }] },
-    ];
+    return [month, { nextDue: null, ...known, dirty: isUntouched(state, month, run, seen) ? run : SEVERAL }];
   });
   return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
 }
@@ -212,35 +205,30 @@ export function markMonthsDirty(
 /** Whether no other run works in the month or has worked in it since the state was read; due times show runs that ended. */
 function isUntouched(state: ReportState, month: string, run: string, seen: SeenMonths): boolean {
   const known = state.months[month];
-  if (!known?.dirty) return isDeepStrictEqual(known, seen.get(month));
-  const [mark, ...others] = known.dirty;
-  return mark?.by === run && !mark.shared && others.length === 0 && known.nextDue === null;
+  return known?.dirty === undefined ? isDeepStrictEqual(known, seen.get(month)) : known.dirty === run;
 }
 
 export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
   dueMs: number | null;
 }
 
-/** If another run is or was at work in a month, the next run has to read it. The run of an hour-old mark has died. */
+/** If another run is or was at work in a month, the next run has to read it: its hint has no `asOf`. */
 export function recordMonths(
   state: ReportState,
   examined: ReadonlyMap<string, ExaminedMonth>,
   policy: string,
-  run: { id: string; wallMs: number; nowMs: number; seen: SeenMonths },
+  run: { id: string; nowMs: number; seen: SeenMonths },
 ): ReportState {
-  const othersIn = (known: KnownMonth | undefined) =>
-    (known?.dirty ?? []).filter(({ by, at }) => by !== run.id && isWithin(DIRTY_MS, at, run.wallMs));
   const kept = Object.entries(state.months).filter(
-    ([, known]) => state.policy === policy || othersIn(known).length > 0,
+    ([, { dirty }]) => state.policy === policy || dirty !== undefined,
   );
   const months = Object.fromEntries(kept);
   const now = new Date(run.nowMs).toISOString();
   for (const [month, { dueMs, ...known }] of examined) {
-    const others = othersIn(months[month]);
     const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: now } : {};
-    if (isUntouched(state, month, run.id, run.seen))
-      months[month] = { nextDue: dueMs === null ? null : new Date(dueMs).toISOString(), ...asOf, ...known };
-    else months[month] = { nextDue: now, ...(others.length > 0 && { dirty: others }) };
+    const nextDue = dueMs === null ? null : new Date(dueMs).toISOString();
+    const isOwn = isUntouched(state, month, run.id, run.seen);
+    months[month] = isOwn ? { nextDue, ...asOf, ...known } : { nextDue: now };
   }
   const same = state.policy === policy && JSON.stringify(months) === JSON.stringify(state.months);
   return same ? state : { ...state, policy, months };

@@ -30,12 +30,18 @@ export interface RoleGap {
 
 /** Roles that a service may lack without a loss: a line without a state has the state of its order. */
 const OPTIONAL: readonly Role[] = ['line_state'];
+/** Roles without which sums are NULL. */
+const OF_SUMS: readonly Role[] = ['amount', 'commission', 'state'];
 
-/** @param set the setting `fields`; missing: the setting of the last run */
+/**
+ * @param set the setting `fields`; missing: the setting of the last run
+ * @param withExcluded also the roles of sums that the settings exclude with null
+ */
 export function roleGaps(
   { brand, report, ledgers, inLake, columns }: ReportLedgers,
   reports: ReportRegistry,
   set: RoleFields | undefined = rolesOf(inLake?.settings, report).fields,
+  withExcluded = false,
 ): RoleGap[] {
   if (!columns || !hasRows(ledgers.values())) return [];
   const days = [...ledgers.values()]
@@ -47,10 +53,13 @@ export function roleGaps(
   const fields = fieldsIn(columns, set ?? {});
   return ROLES.flatMap((role): RoleGap[] => {
     const { [role]: own = [] } = fields;
-    if (set?.[role] === null || OPTIONAL.includes(role)) return [];
+    const isExcluded = set?.[role] === null;
+    const isShown = withExcluded && OF_SUMS.includes(role) && !(role === 'state' && fields.line_state);
+    if (OPTIONAL.includes(role) || (isExcluded && !isShown)) return [];
     // Without a currency the place of an amount is open, and the gap of the currency reports that.
     const places = placesOf(columns, own);
-    const evidence = whyEmpty({ role, fields: own, columns: places.map(({ column }) => column.name) }, days);
+    const read = places.map(({ column }) => column.name);
+    const evidence = isExcluded ? 'by its settings' : whyEmpty({ role, fields: own, columns: read }, days);
     if (evidence === undefined) return [];
     const using = viewsOf(reports, report).filter((view) =>
       rolesUsedBy(all, view).some(({ table, name }) => table === report.table && name === role),
@@ -88,15 +97,13 @@ function whyEmpty(
   return isUnread ? `no value of ${named} is a number` : undefined;
 }
 
-/** e.g. `acme order_list: no field has the role channel_id (no column has one of its names), so it is NULL in … . To set it: "fields": …` */
-export function gapText({ brand, report, role, views, evidence, ...gap }: RoleGap): string {
-  const isOpen = role === 'currency' && gap.candidates.length > 0;
-  const nullText = isOpen ? 'amounts are NULL' : 'it is NULL';
+/** Ends before `setting`: `acme order_list: no field has the role channel_id (…), so it is NULL in payouts. To set it` */
+export function gapText({ brand, report, role, views, evidence, candidates }: RoleGap): string {
+  const of = `${brand} ${report}: no field has the role ${role}`;
+  const where = `in ${views.join(', ')}`;
+  const nullText = role === 'currency' && candidates.length > 0 ? 'amounts are NULL' : 'it is NULL';
   const effect = role === 'kind' ? 'every record is a sale' : nullText;
-  return `${brand} ${report}: no field has the role ${role} (${evidence}), so ${effect} in ${views.join(', ')}. ${whenToSet(gap)}: ${gap.setting}`;
-}
-
-/** Without a candidate, the line of settings only states that the service has no such field. */
-export function whenToSet({ candidates }: Pick<RoleGap, 'candidates'>): string {
-  return candidates.length > 0 ? 'To set it' : 'If the service lacks it';
+  // Without a candidate, the line of settings only states that the service has no such field.
+  const next = candidates.length > 0 ? 'To set it' : 'If the service lacks it';
+  return `${of} (${evidence}), so ${effect} ${where}. ${next}`;
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { counted } from '../../exact-number.ts';
 import type { Column } from '../../column-types.ts';
 import { AMOUNT_ROLES, type ChosenFields, isRole, placesOf } from '../../roles/index.ts';
 import { isText, keyOf } from '../table/amounts.ts';
@@ -50,7 +51,7 @@ export function unreadableAmounts(
 export function unreadableText({ column, rows, example, isRead }: UnreadableAmounts): string {
   if (!isRead) return `${column}: ${rows} values that were never read as amounts`;
   const such = example === undefined ? '' : ` such as ${JSON.stringify(example)}`;
-  return `${column}: ${rows} ${rows === 1 ? 'value' : 'values'}${such}`;
+  return `${column}: ${counted(rows, 'value')}${such}`;
 }
 
 /** The sum that represents a day; `undefined` if the day has no such sum, or has several currencies. */

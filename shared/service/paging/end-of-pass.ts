@@ -3,7 +3,7 @@
 // returning an empty page would have records counted twice. Each paging style has one function that takes the pages as
 // they are read and returns the pages that are certain.
 
-import { stringifyJson } from '../../json.ts';
+import { isRawNumber, stringifyJson } from '../../json.ts';
 import { MetRecords, keyHashes } from '../../records/met-records.ts';
 import { fieldsOfKey, keysOf, NO_RECORDS, type RecordKey } from '../../records/record-list.ts';
 import { contractError } from '../envelope.ts';
@@ -41,10 +41,11 @@ function rejectRepeatedCursor(
 }
 
 function acceptPositions(request: PageRequest, resume: Resume | undefined): AcceptPage {
-  const { action, primaryKey } = request;
+  const { action, key } = request;
   const rejectRepeated = rejectRepeatedCursor(request, resume);
   const hashes = new Set<string>();
   let before: ReadonlySet<string | undefined> = new Set();
+  let { lastKey } = resume?.last ?? {};
   return (page) => {
     rejectRepeated(page);
     if (page.next !== null && hashes.has(page.hash)) {
@@ -53,13 +54,18 @@ function acceptPositions(request: PageRequest, resume: Resume | undefined): Acce
       throw contractError(action, 'repeated_page', message);
     }
     hashes.add(page.hash);
-    const keys = keysOf(page.records, primaryKey);
-    if (page.next !== null && keys.every((key) => key !== undefined && before.has(key))) {
+    const keys = keysOf(page.records, key);
+    const [first] = keys;
+    const beginsWithLast = first !== undefined && hashOfCursor(first) === lastKey;
+    // After the last record, a page may consist of the overlap and still promise more.
+    const isOverlap = beginsWithLast && keys.length === 1 && before.size > 1;
+    if (page.next !== null && !isOverlap && keys.every((own) => own !== undefined && before.has(own))) {
       const message = `hasNextPage is true, but none of the page's ${keys.length} records is new; report it to the service's operator`;
       throw contractError(action, 'no_progress', message);
     }
     before = new Set(keys);
-    return [page];
+    ({ lastKey } = page);
+    return [{ ...page, mayHaveGap: page.cursor !== null && !beginsWithLast }];
   };
 }
 
@@ -74,7 +80,7 @@ const MAX_PAGES_WITHOUT_NEW_KEY = 3;
  * page is part of the day. Pages of records with a key are equal if their keys are the same, because a field may differ
  * in every response.
  */
-function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undefined): AcceptPage {
+function acceptNumbered({ action, key }: PageRequest, resume: Resume | undefined): AcceptPage {
   const read = new Set(resume?.seen);
   const met = new MetRecords();
   let withoutNewKey = 0;
@@ -83,9 +89,10 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
   };
   let held: Page | undefined;
   return (page) => {
-    const keys = ownKeysOf(page, keyHint);
+    const keys = ownKeysOf(page, key);
     const isRepeated = page.hash === last.hash || haveSameKeys(keys, last.keys);
-    if (held && isRepeated) return [{ ...held, records: NO_RECORDS, hash: hashOf(NO_RECORDS), next: null }];
+    if (held && isRepeated)
+      return [{ ...held, records: NO_RECORDS, hash: hashOf(NO_RECORDS), next: null, mayHaveGap: false }];
     const certain = held ? [held, page] : [page];
     held = undefined;
     if (page.next === null) return certain;
@@ -102,7 +109,7 @@ function acceptNumbered({ action, keyHint }: PageRequest, resume: Resume | undef
     for (let place = 0; place < (keys?.size ?? 0); place += 1) met.meet(hashes, place, ANY_CONTENT);
     withoutNewKey = keys && met.size === known ? withoutNewKey + 1 : 0;
     if (withoutNewKey >= MAX_PAGES_WITHOUT_NEW_KEY) {
-      const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${keyHint === undefined ? '' : fieldsOfKey(keyHint).join('", "')}" that is not on earlier pages, so following them would never end; report it to the service's operator`;
+      const message = `${withoutNewKey} pages in a row, the last one page ${stringifyJson(page.cursor)}, have no "${key === undefined ? '' : fieldsOfKey(key).join('", "')}" that is not on earlier pages, so following them would never end; report it to the service's operator`;
       throw contractError(action, 'no_progress', message);
     }
     read.add(page.seen);
@@ -131,6 +138,7 @@ const MAX_EQUAL_PAGES = 100;
 
 function acceptCursors(request: PageRequest, resume: Resume | undefined): AcceptPage {
   const rejectRepeated = rejectRepeatedCursor(request, resume);
+  let records = resume ? Number.POSITIVE_INFINITY : 0;
   let empty = 0;
   let equal = 0;
   let last: string | undefined;
@@ -143,7 +151,10 @@ function acceptCursors(request: PageRequest, resume: Resume | undefined): Accept
     empty = page.records.count === 0 ? empty + 1 : 0;
     if (page.next !== null && empty > MAX_EMPTY_PAGES)
       throw endlessPages(request, 'empty_pages', `${empty} pages in a row were empty`);
-    return [page];
+    records += page.records.count;
+    // A cursor that counts pages or records is a place in a list that may shift; other cursors are the service's own.
+    const mayHaveGap = page.next !== null && !isRawNumber(page.next) && Number(page.next) <= records + 1;
+    return [{ ...page, mayHaveGap }];
   };
 }
 

@@ -51,10 +51,15 @@ export class ShownHabits {
     return records < longest && followed === longest;
   }
 
+  isFull(records: number, pageSize: number): boolean {
+    const { followed = Infinity } = joinedHabits(this.#known, this.own);
+    return records >= Math.min(pageSize, followed);
+  }
+
   /** Whether a page without a cursor may be in the middle of the list, so that its cursor got lost. */
   mayLeadOn({ cursor, records: { count } }: Page, pageSize: number): boolean {
-    const { followed = Infinity, endsWithoutCursor } = joinedHabits(this.#known, this.own);
-    if (count >= Math.min(pageSize, followed)) return true;
+    if (this.isFull(count, pageSize)) return true;
+    const { endsWithoutCursor } = joinedHabits(this.#known, this.own);
     return cursor !== null && !(endsWithoutCursor && this.isShort(count));
   }
 }

@@ -30,10 +30,8 @@ export interface PageRequest {
   firstPage: number;
   /** The action's own fields, without those of paging. */
   fields: JsonObject;
-  /** The fields that identify a record, if every record has them. */
-  primaryKey?: RecordKey;
   /** The fields that may identify a record: they do on a page on which every record has its own value. */
-  keyHint?: RecordKey;
+  key?: RecordKey;
 }
 
 export interface Page {
@@ -47,13 +45,17 @@ export interface Page {
   lacksCursor: boolean;
   /** Identifies a page within its read: the hash of its cursor; of a numbered page and of the first page `hash`. */
   seen: string;
+  /** Only of a page by position: a hash of the key of its last record, if that record has one. */
+  lastKey?: string;
+  /** I11: whether records may have been skipped beside the page, because the list may have shifted between two requests. */
+  mayHaveGap?: boolean;
 }
 
 export interface Resume {
   /** `next` of the last page that was kept; `null` if no page was kept. */
   cursor: Json;
   seen: readonly string[];
-  last?: { cursor: Json; hash: string };
+  last?: { cursor: Json; hash: string; lastKey?: string | undefined };
 }
 
 export function isCursor(value: Json | undefined): value is Cursor {
@@ -92,15 +94,13 @@ interface ReceivedPage {
   data: JsonObject;
   count: number;
   cursor: Cursor | null;
+  lastKey?: string | undefined;
 }
 
 interface Style {
   fields(cursor: Cursor | null): JsonObject;
   /** The cursor of the next page; `null` at the style's terminal sign. @throws BrandReportsError `contract` */
   next(page: ReceivedPage): Cursor | null;
-  /** Missing: its pages have no cursor to lack. */
-  lacksCursor?(page: ReceivedPage): boolean;
-  seen(cursor: Cursor | null, recordsHash: string): string;
 }
 
 export function styleOf({ service, action, paging, pageSize, firstPage }: PageRequest): Style {
@@ -108,8 +108,7 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
     case 'position':
       return {
         fields: (cursor) => ({ first: cursor ?? 0, [paging.pageSize.field]: pageSize }),
-        next: ({ data }) => nextPosition(action, data.pageInfo),
-        seen: (cursor, recordsHash) => (cursor === null ? recordsHash : hashOfCursor(cursor)),
+        next: (page) => nextPosition(action, page),
       };
     case 'numbered': {
       const { fixedFields } = paging;
@@ -121,21 +120,24 @@ export function styleOf({ service, action, paging, pageSize, firstPage }: PageRe
         }),
         // I8: a short page is not the end; only an empty page is.
         next: ({ count, cursor }) => (count === 0 ? null : Number(cursor ?? firstPage) + 1),
-        seen: (_cursor, recordsHash) => recordsHash,
       };
     }
     case 'cursor':
       return {
         fields: (cursor) => ({ ...(cursor !== null && { cursor }), [paging.pageSize.field]: pageSize }),
         next: (page) => nextCursor(service, action, page, paging.countField),
-        lacksCursor: ({ envelope, data }) => cursorOf(envelope, data) === undefined,
-        seen: (cursor, recordsHash) => (cursor === null ? recordsHash : hashOfCursor(cursor)),
       };
   }
 }
 
-/** I8: without a well-formed `pageInfo` the end is not proven. */
-function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null {
+/**
+ * I8: without a well-formed `pageInfo` the end is not proven. A position right after the page is requested one less: the
+ * next page then begins with the last record of this one, or shows that the list has shifted (I11).
+ */
+function nextPosition(
+  action: string,
+  { data: { pageInfo }, count, cursor, lastKey }: ReceivedPage,
+): Cursor | null {
   if (!isJsonObject(pageInfo) || typeof pageInfo.hasNextPage !== 'boolean') {
     const found = isJsonObject(pageInfo)
       ? `hasNextPage is ${describeKind(pageInfo.hasNextPage)}`
@@ -151,6 +153,10 @@ function nextPosition(action: string, pageInfo: Json | undefined): Cursor | null
   }
   const isInteger = typeof endCursor === 'string' && isCanonicalInteger(endCursor);
   const integer = isInteger ? parseJson(endCursor) : endCursor;
+  const from = cursor ?? 0;
+  // Without a key, the shared record would be in the day twice. A page of one record cannot share it and still go on.
+  const canOverlap = typeof from === 'number' && count > 1 && lastKey !== undefined;
+  if (typeof integer === 'number' && canOverlap && integer === from + count) return integer - 1;
   return isCursor(integer) ? integer : endCursor;
 }
 
@@ -163,7 +169,7 @@ function nextCursor(
 ): Cursor | null {
   const count = countField === undefined ? undefined : numberText(data[countField]);
   if (count !== undefined && count !== String(records)) {
-    const message = `"data.${countField}" is ${service.quote(count)}, but the list has ${records} records; report it to the service's operator`;
+    const message = `"data" has ${service.quote(`"${countField}": ${count}`)}, but the list has ${records} records; report it to the service's operator`;
     throw contractError(action, 'count_mismatch', message);
   }
   const cursor = cursorOf(envelope, data);
@@ -173,6 +179,6 @@ function nextCursor(
   throw contractError(action, 'bad_cursor', message);
 }
 
-function cursorOf(envelope: JsonObject, data: JsonObject): Json | undefined {
+export function cursorOf(envelope: JsonObject, data: JsonObject): Json | undefined {
   return Object.hasOwn(data, 'cursor') ? data.cursor : envelope.cursor;
 }

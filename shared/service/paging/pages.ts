@@ -4,7 +4,8 @@
 
 import type { BrandReportsError } from '../../errors.ts';
 import { type Json, stringifyJson } from '../../json.ts';
-import { contractError, recordsOf } from '../envelope.ts';
+import { NO_RECORDS, keysOf } from '../../records/record-list.ts';
+import { contractError, lacksList, recordsOf } from '../envelope.ts';
 import { acceptPages } from './end-of-pass.ts';
 import { ShownHabits } from './habits.ts';
 import {
@@ -12,7 +13,9 @@ import {
   type Page,
   type PageRequest,
   type Resume,
+  cursorOf,
   hashOf,
+  hashOfCursor,
   hashOfRecord,
   storedCursor,
   styleOf,
@@ -35,6 +38,7 @@ export async function* pages(
 ): AsyncGenerator<Page, void, undefined> {
   const stop = new AbortController();
   const requestPage = (cursor: Cursor | null) => fetchPage(request, cursor, stop.signal);
+  const confirmPages = request.paging.style === 'numbered' ? confirmNumbered : confirmCursors;
   const confirm = confirmPages(request, resume, requestPage, shown);
   const accept = acceptPages(request, resume);
   let read = resume?.seen.length ?? 0;
@@ -66,31 +70,35 @@ function endless({ action, pageSize }: PageRequest): BrandReportsError {
   return contractError(action, 'endless', message);
 }
 
-/** Whether an earlier page has the same records and next cursor. @throws BrandReportsError of the service */
-export function samePage(request: PageRequest, read: ReadPage): Promise<boolean> {
-  return isUnchanged(read, (cursor) => fetchPage(request, cursor));
-}
-
 /** One page alone. @throws BrandReportsError of the service */
 export async function fetchPage(
   request: PageRequest,
   cursor: Cursor | null,
   signal?: AbortSignal,
 ): Promise<Page> {
-  const { service, action } = request;
+  const { service, action, paging, key } = request;
   const style = styleOf(request);
-  const response = await service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
-  const records = recordsOf(service, action, response);
+  const call = () => service.call(action, { ...request.fields, ...style.fields(cursor) }, signal);
+  let response = await call();
+  if (lacksList(response)) response = await call();
+  const isNothing = lacksList(response) && (cursor === null || paging.style === 'numbered');
+  const records = isNothing ? NO_RECORDS : recordsOf(service, action, response);
   const hash = hashOf(records);
-  const received = { ...response, count: records.count, cursor };
-  const next = style.next(received);
+  const keyOfLast = paging.style === 'position' ? keysOf(records, key).at(-1) : undefined;
+  const lastKey = keyOfLast === undefined ? undefined : hashOfCursor(keyOfLast);
+  const received = { ...response, count: records.count, cursor, lastKey };
+  const isEnd = isNothing && paging.style === 'position' && !response.data.pageInfo;
+  const next = isEnd ? null : style.next(received);
+  // I8: without a list, a page is empty only at the beginning or at the numbered end, and never names a next page.
+  if (isNothing && next !== null) recordsOf(service, action, response);
   return {
     cursor,
     records,
     next,
     hash,
-    lacksCursor: style.lacksCursor?.(received) ?? false,
-    seen: style.seen(cursor, hash),
+    lacksCursor: paging.style === 'cursor' && cursorOf(response.envelope, response.data) === undefined,
+    seen: cursor === null || paging.style === 'numbered' ? hash : hashOfCursor(cursor),
+    ...(lastKey !== undefined && { lastKey }),
   };
 }
 
@@ -109,12 +117,6 @@ type Confirm = (
   shown: ShownHabits,
 ) => (page: Page) => Promise<Page>;
 
-/** Its result throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again. */
-const confirmPages: Confirm = (request, ...others) =>
-  request.paging.style === 'numbered'
-    ? confirmNumbered(request, ...others)
-    : confirmCursors(request, ...others);
-
 /** An empty page after a page that may be full ends the read only if a second response is empty too. */
 const confirmNumbered: Confirm = ({ pageSize, paging }, resume, requestPage, shown) => {
   // A service hardly limits pages to less than the smallest size that can be requested.
@@ -126,12 +128,15 @@ const confirmNumbered: Confirm = ({ pageSize, paging }, resume, requestPage, sho
     const mayBeCapped = count > (before >= leastSize ? 0 : 1) && !shown.isShort(before);
     const followsFullPage = before >= pageSize || mayBeCapped;
     const page = fetched.records.count === 0 && followsFullPage ? await requestPage(fetched.cursor) : fetched;
+    // I11: between the two requests, the first record of this page may have moved to the page before.
+    const mayHaveGap = page.records.count > 0 ? before > 0 : shown.isFull(before, pageSize);
     before = page.records.count;
     count += 1;
-    return page;
+    return { ...page, mayHaveGap };
   };
 };
 
+/** Its result throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again. */
 const confirmCursors: Confirm = (request, resume, requestPage, shown) => {
   const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
@@ -186,8 +191,11 @@ function mayDie(cursor: Cursor | null, { paging }: PageRequest): boolean {
   return paging.style === 'cursor' ? cursor !== null : typeof cursor === 'string';
 }
 
-/** Whether the page is still the same. A service that returns a new cursor in every response proves nothing here. */
-async function isUnchanged(before: ReadPage, requestPage: RequestPage): Promise<boolean> {
+/**
+ * Whether the page still has the same records and next cursor. A service that returns a new cursor in every response
+ * proves nothing here. @throws BrandReportsError of the service
+ */
+export async function isUnchanged(before: ReadPage, requestPage: RequestPage): Promise<boolean> {
   const repeated = await requestPage(storedCursor(before.cursor));
   return repeated.hash === before.hash && stringifyJson(repeated.next) === stringifyJson(before.next);
 }

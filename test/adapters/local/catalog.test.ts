@@ -1,4 +1,4 @@
-import { link, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLocalCatalog } from '../../../shared/adapters/local/catalog.ts';
@@ -40,6 +40,12 @@ describe('the folder current/', () => {
     await catalog.setSnapshot(ORDERS, day, 's2');
     expect(await readdir(links)).toEqual(['s2.parquet']);
     expect(await readFile(join(links, 's2.parquet'), 'utf8')).toBe('s2');
+  });
+
+  it('is read-only, as are the snapshots of a lake that was copied with other modes', async () => {
+    await createLocalCatalog(folder.path).setSnapshot(ORDERS, day, 's1');
+    const snapshot = join(folder.path, snapshotKey('orders', day, 's1'));
+    for (const path of [snapshot, join(links, 's1.parquet')]) expect((await stat(path)).mode & 0o222).toBe(0);
   });
 
   it('I4: has two snapshots after a crash between two links, until the next publication repairs it', async () => {

@@ -78,6 +78,37 @@ describe('a lake folder', () => {
     expect((await stat(join(lake, 'a'))).mode & 0o777).toBe(0o777 & ~process.umask());
   });
 
+  it.each([0, 0o022, 0o077])(
+    'has read-only snapshots with umask %o, which can be replaced and deleted',
+    async (mask) => {
+      const umask = process.umask(mask);
+      try {
+        const store = openLocalStore(lake);
+        const keys = ['snapshots/t/put', 'snapshots/t/stream', 'ledger/a.json'];
+        const modes = () => Promise.all(keys.map(async (key) => (await stat(join(lake, key))).mode & 0o777));
+        for (const bytes of ['one', 'two']) {
+          for (const key of ['snapshots/t/put', 'ledger/a.json']) {
+            const { etag } = (await store.get(key)) ?? {};
+            await store.put(
+              key,
+              Buffer.from(bytes),
+              etag === undefined ? { ifAbsent: true } : { ifMatch: etag },
+            );
+          }
+          const writer = store.create('snapshots/t/stream');
+          await writer.write(Buffer.from(bytes));
+          await writer.finish();
+          expect(await modes()).toEqual([0o444 & ~mask, 0o444 & ~mask, 0o666 & ~mask]);
+          expect(Buffer.from((await store.get('snapshots/t/put'))?.body ?? []).toString()).toBe(bytes);
+        }
+        await store.delete(keys);
+        expect(await Array.fromAsync(store.list(''))).toEqual([]);
+      } finally {
+        process.umask(umask);
+      }
+    },
+  );
+
   it('is not created by reading', async () => {
     const store = openLocalStore(lake);
     await store.get('key');

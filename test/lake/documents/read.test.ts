@@ -90,9 +90,7 @@ describe('the ledgers of a lake', () => {
     { shows: 'from a month on', span: { from: '2026-03' }, months: [['2026-03'], ['2026-03'], []] },
     { shows: 'up to a month', span: { to: '2026-02' }, months: [[], ['2026-02'], ['2026-01']] },
     { shows: 'of no month that is there', span: { from: '2027-01' }, months: [[], [], []] },
-  ])('are listed $shows, and every report of a brand is listed in any case', async ({ span, months }) => {
-    const listed = await listLedgers(await lakeOfTwoBrands(), reports, span);
-    expect(listed.map((each) => each.months)).toEqual(months);
+  ])('are read $shows, and every report of a brand in any case', async ({ span, months }) => {
     const read = await readLedgers(await lakeOfTwoBrands(), reports, span);
     expect(read.map(({ ledgers }) => [...ledgers.keys()])).toEqual(months);
   });

@@ -17,12 +17,11 @@ import { readAt } from '../../planning/entries.ts';
 const KEY = brandStateKey('acme');
 const NOW = '2026-03-10T10:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
-const HOUR_MS = 3_600_000;
 const MONTH = '2026-02';
 
 const parse = parseBrandState(KEY);
 const empty = NO_STATE;
-const me = { id: 'mine', wallMs: NOW_MS, nowMs: NOW_MS };
+const me = { id: 'mine', nowMs: NOW_MS };
 
 function stateOf(known: KnownMonth): ReportState {
   return { ...empty, policy: 'p1', months: { [MONTH]: known } };
@@ -33,8 +32,8 @@ function seenIn({ months }: ReportState): SeenMonths {
   return new Map(Object.entries(months));
 }
 
-function dirtyBy(by: string, agoMs = 0): ReportState {
-  return stateOf({ nextDue: null, dirty: [{ by, at: new Date(NOW_MS - agoMs).toISOString() }] });
+function dirtyBy(dirty: string): ReportState {
+  return stateOf({ nextDue: null, dirty });
 }
 
 describe('a month of the report state', () => {
@@ -80,7 +79,7 @@ describe('a month of a report that looks up another report', () => {
     [
       'a run is at work in the upstream month, which still has the examined content',
       examined,
-      upstreamOf({ nextDue: null, asOf: NOW, content: 'c1', dirty: [{ by: 'other', at: NOW }] }),
+      upstreamOf({ nextDue: null, asOf: NOW, content: 'c1', dirty: 'other' }),
       true,
     ],
     ['the upstream month is unknown', examined, empty, true],
@@ -119,32 +118,22 @@ describe('the content of a month', () => {
 });
 
 describe('a run at work in months', () => {
-  const mark = { by: 'mine', at: NOW };
-  const later = { by: 'mine', at: '2026-03-10T11:00:00.000Z' };
+  const mark = 'mine';
 
   it('I4: marks them dirty first, so that later runs examine them if it dies', () => {
     const before = stateOf({ nextDue: null, asOf: NOW });
     const state = markMonthsDirty(before, [MONTH, '2026-03'], mark, seenIn(before));
     expect(state.months).toEqual({
-      [MONTH]: { nextDue: null, dirty: [mark] },
-      '2026-03': { nextDue: null, dirty: [mark] },
+      [MONTH]: { nextDue: null, dirty: mark },
+      '2026-03': { nextDue: null, dirty: mark },
     });
     for (const month of [MONTH, '2026-03']) expect(mayBeDue(state, 'p1', month, NOW_MS)).toBe(true);
   });
 
   it('writes nothing if all months are already marked', () => {
     const state = markMonthsDirty(empty, [MONTH], mark, new Map());
-    expect(markMonthsDirty(state, [MONTH], later, seenIn(state))).toBe(state);
+    expect(markMonthsDirty(state, [MONTH], mark, seenIn(state))).toBe(state);
     expect(markMonthsDirty(empty, [], mark, new Map())).toBe(empty);
-  });
-
-  it('leaves its own earlier marks as they are', () => {
-    const state = markMonthsDirty(empty, [MONTH], mark, new Map());
-    const { months } = markMonthsDirty(state, [MONTH, '2026-03'], later, seenIn(state));
-    expect(months).toEqual({
-      [MONTH]: { nextDue: null, dirty: [mark] },
-      '2026-03': { nextDue: null, dirty: [later] },
-    });
   });
 
   it.each([
@@ -153,15 +142,14 @@ describe('a run at work in months', () => {
     ['has ended there since', stateOf({ nextDue: NOW, asOf: NOW }), stateOf({ nextDue: null, asOf: NOW })],
   ])('I5: notes that another run %s', (_name, now, before) => {
     const { months } = markMonthsDirty(now, [MONTH], mark, seenIn(before));
-    const others = now.months[MONTH]?.dirty ?? [];
-    expect(months[MONTH]).toEqual({ nextDue: null, dirty: [...others, { ...mark, shared: true }] });
+    expect(months[MONTH]).toEqual({ nextDue: null, dirty: 'several' });
   });
 
   it('changes no other month and no other hint', () => {
     const before = { ...stateOf({ nextDue: null }), hasReturnedRecords: true, probedEndDate: 'whole_day' };
     expect(markMonthsDirty(before, ['2026-03'], mark, seenIn(before))).toEqual({
       ...before,
-      months: { ...before.months, '2026-03': { nextDue: null, dirty: [mark] } },
+      months: { ...before.months, '2026-03': { nextDue: null, dirty: mark } },
     });
   });
 });
@@ -186,12 +174,8 @@ describe('a run that ends', () => {
 
   it.each<[string, ReportState, ReportState]>([
     ['has ended there since', stateOf({ nextDue: null, asOf: NOW }), stateOf({ nextDue: NOW, asOf: NOW })],
-    [
-      'was at work there when it began',
-      stateOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW, shared: true }] }),
-      empty,
-    ],
-    ['died there long ago', dirtyBy('other', HOUR_MS), dirtyBy('other', HOUR_MS)],
+    ['was at work there when it began', dirtyBy('several'), empty],
+    ['is at work or died there', dirtyBy('other'), dirtyBy('other')],
     [
       'was there before a restore forgot the month',
       { ...empty, policy: 'p1' },
@@ -209,24 +193,19 @@ describe('a run that ends', () => {
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
   });
 
-  it('I5: keeps the mark that another run made within the hour, and removes its own', () => {
-    const other = { by: 'other', at: new Date(NOW_MS - HOUR_MS + 1).toISOString() };
-    const left = stateOf({ nextDue: NOW, dirty: [other] });
-    const own = { by: 'mine', at: NOW, shared: true as const };
-    expect(record(stateOf({ nextDue: null, dirty: [other] }), null)).toEqual(left);
-    expect(record(stateOf({ nextDue: null, dirty: [other, own] }), null)).toEqual(left);
-    expect(record(stateOf({ nextDue: null, dirty: [{ by: 'mine', at: NOW }, other] }), null)).toEqual(left);
-    expect(mayBeDue(left, 'p1', MONTH, NOW_MS)).toBe(true);
-  });
-
-  it('I5: notices that another run worked there in the meantime', () => {
-    const mark = { by: 'mine', at: NOW };
-    const mine = markMonthsDirty(empty, [MONTH], mark, new Map());
-    const both = markMonthsDirty(mine, [MONTH], { by: 'other', at: NOW }, seenIn(mine));
-    const gone = recordMonths(both, examined(null), 'p1', { ...me, id: 'other', seen: seenIn(mine) });
-    expect(gone.months[MONTH]).toEqual({ nextDue: NOW, dirty: [mark] });
-    expect(record(gone, null, new Map())).toEqual(unknown);
-  });
+  it.each([
+    ['the first', 'mine', 'other'],
+    ['the last', 'other', 'mine'],
+  ])(
+    'I5: makes the next run read a month in which two runs worked, if it is %s to end',
+    (_name, first, last) => {
+      const mine = markMonthsDirty(empty, [MONTH], 'mine', new Map());
+      const both = markMonthsDirty(mine, [MONTH], 'other', seenIn(mine));
+      const gone = recordMonths(both, examined(null), 'p1', { ...me, id: first, seen: seenIn(mine) });
+      expect(gone).toEqual(unknown);
+      expect(recordMonths(gone, examined(null), 'p1', { ...me, id: last, seen: new Map() })).toEqual(unknown);
+    },
+  );
 
   it('writes nothing if the state is already the same', () => {
     const state = stateOf({ nextDue: NOW, content: 'c1' });
@@ -245,8 +224,8 @@ describe('a run that ends', () => {
     });
   });
 
-  it('drops due times of another policy, but keeps the marks of active runs', () => {
-    const others = { nextDue: null, dirty: [{ by: 'other', at: NOW }] };
+  it('drops due times of another policy, but keeps the marks of other runs', () => {
+    const others = { nextDue: null, dirty: 'other' };
     const state: ReportState = {
       ...empty,
       policy: 'p0',
@@ -264,7 +243,7 @@ describe('a stored report state', () => {
   const full: ReportState = {
     ...dirtyBy('other'),
     months: {
-      [MONTH]: { nextDue: null, dirty: [{ by: 'other', at: NOW, shared: true as const }] },
+      [MONTH]: { nextDue: null, dirty: 'several' },
       '2026-03': { nextDue: NOW, asOf: NOW, content: 'c1', upstream: 'c2' },
     },
     continuations: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },
@@ -300,7 +279,7 @@ describe('a stored report state', () => {
       brokenMonth({ nextDue: '2026-02-30T00:00:00.000Z' }),
       'nextDue',
     ],
-    ['a mark without a run', brokenMonth({ dirty: [{ at: NOW }] }), 'dirty.0.by'],
+    ['a mark that is no run', brokenMonth({ dirty: 7 }), 'dirty is 7'],
     [
       'a continuation with an invalid time',
       broken({ continuations: { due: { id: 'q', since: 'x' } } }),

@@ -4,7 +4,6 @@ import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from 
 import {
   type Cursor,
   hashOf,
-  hashOfCursor,
   isCursor,
   type PagedStyle,
   storedCursor,
@@ -228,27 +227,7 @@ describe('a page that does not show whether another page follows', () => {
     expect(refusal(byCursor, { count: 3, cursor: 'c-1' }, { records: 2 })).toMatchObject({
       kind: 'contract',
       code: 'count_mismatch',
-      message: `report/any: "data.count" is <3>, but the list has 2 records; report it to the service's operator`,
+      message: `report/any: "data" has <"count": 3>, but the list has 2 records; report it to the service's operator`,
     });
-  });
-
-  it.each<[string, PagedStyle, JsonObject, JsonObject, boolean]>([
-    ['by cursor without a cursor', byCursor, {}, {}, true],
-    ['by cursor with null', byCursor, { cursor: null }, {}, false],
-    ['by cursor with a cursor in the envelope', byCursor, {}, { cursor: 'c-1' }, false],
-  ])('lacks its cursor, or not: %s', (_name, paging, data, envelope, lacks) => {
-    expect(style(paging).lacksCursor?.(received(data, { envelope }))).toBe(lacks);
-  });
-});
-
-describe('the identity of a page in its read', () => {
-  it.each<[string, PagedStyle, Cursor | null, string]>([
-    ['its position', position, '40', hashOfCursor('40')],
-    ['its records, at no position', position, null, 'hash'],
-    ['its cursor', byCursor, 'c-1', hashOfCursor('c-1')],
-    ['its records, without a cursor', byCursor, null, 'hash'],
-    ['its records, by number', numbered, 4, 'hash'],
-  ])('is %s', (_name, paging, cursor, identity) => {
-    expect(style(paging).seen(cursor, 'hash')).toBe(identity);
   });
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 // Plain JavaScript that any Node from version 20 on understands: it finds a Node that runs the rest.
 
 /** A checkout and a global installation have their packages inside, other installations have them beside this one. */
-const bundledNode = ['./node_modules/', '../']
+const bundledNode = ['../node_modules/', '../../']
   .map((packages) => `${packages}node-${process.platform}-${process.arch}/bin/node`)
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
@@ -43,7 +43,7 @@ export async function launch(main) {
  * @returns `undefined` if there is no such folder
  */
 function compiledFolder() {
-  const folder = fileURLToPath(new URL('./node_modules/.cache/brand-reports', import.meta.url));
+  const folder = fileURLToPath(new URL('../node_modules/.cache/brand-reports', import.meta.url));
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { uid, mode } = lstatSync(folder);

@@ -1,0 +1,13 @@
+import manifest from '../../package.json' with { type: 'json' };
+
+/**
+ * Runs the suites whose names do not contain `.slow`, in a few groups: run it while you work. In package.json, a test that
+ * reaches `testTimeout` hangs: it leaves room for a machine that is busy with other work. Modules of a suite stay in memory
+ * after it, and a worker of 700 MB takes longer to end than the half second that jest waits: `workerIdleMemoryLimit`.
+ */
+export default {
+  ...manifest.jest,
+  rootDir: '../..',
+  testMatch: ['<rootDir>/test/fast/*.suites.ts'],
+  testEnvironment: '<rootDir>/test/fast/environment.js',
+};

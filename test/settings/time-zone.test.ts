@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { isTimeZone, likelyZones, usualName } from '../../shared/settings/time-zone.ts';
+
+describe('a time zone', () => {
+  it('may be UTC, every zone that records can prove, and an older or newer name of Area/City', () => {
+    const others = ['UTC', 'Europe/Kyiv', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'Africa/Asmera'];
+    const zones = [...others, ...Intl.supportedValuesOf('timeZone')];
+    expect(zones.filter((zone) => !isTimeZone(zone))).toEqual([]);
+  });
+
+  it.each([
+    ['BST', 'Europe/London'],
+    ['EST', 'America/New_York'],
+    ['CST', 'America/Chicago, Asia/Shanghai'],
+    ['IST', 'Asia/Kolkata, Asia/Jerusalem'],
+    ['JST', 'Asia/Tokyo'],
+    ['GMT', 'UTC, Europe/London'],
+    ['EST5EDT', 'America/New_York'],
+    ['SystemV/EST5', 'America/New_York'],
+    ['Eastern Standard Time', 'America/New_York'],
+    ['GMT+1', 'Europe/Berlin, Europe/London'],
+    ['UTC-5', 'America/New_York, America/Chicago'],
+    ['+08:00', 'Asia/Shanghai, Asia/Singapore'],
+    ['+0545', 'Asia/Katmandu'],
+    ['Etc/GMT-6', 'Asia/Dhaka, America/Chicago, America/Denver'],
+    ['Etc/UTC', 'UTC'],
+    ['+13:37', ''],
+    ['Japan', 'Asia/Tokyo'],
+    ['Singapore', 'Asia/Singapore'],
+    ['GB', 'Europe/London'],
+    ['US/Eastern', 'America/New_York'],
+    ['Canada/Pacific', 'America/Vancouver'],
+    ['Australia/NSW', 'Australia/Sydney'],
+    ['utc', 'UTC'],
+    ['europe/berlin', 'Europe/Berlin'],
+    ['Asia/KOLKATA', 'Asia/Kolkata'],
+    ['Europe/Isle_Of_Man', 'Europe/Isle_of_Man'],
+    ['Europe/Berlin ', 'Europe/Berlin'],
+    ['\tEurope/Berlin\n', 'Europe/Berlin'],
+    ['Europe/Berln', 'Europe/Berlin'],
+    ['America/Berlin', 'Europe/Berlin'],
+    ['New York', 'America/New_York'],
+    ['', ''],
+    ['__proto__', ''],
+    ['x'.repeat(100_000), ''],
+  ])('is not %j; the likely zones are %s', (written, likely) => {
+    expect(isTimeZone(written)).toBe(false);
+    expect(likelyZones(written).join(', ')).toBe(likely);
+  });
+
+  it('has a usual name among zones with the same days', () => {
+    expect(usualName(['America/Detroit', 'America/New_York'])).toBe('America/New_York');
+    expect(usualName(['Asia/Calcutta', 'Asia/Colombo', 'Asia/Kolkata'])).toBe('Asia/Kolkata');
+    expect(usualName(['America/Nassau'])).toBe('America/Nassau');
+  });
+});
