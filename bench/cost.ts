@@ -312,19 +312,15 @@ One run reads all brands side by side: their waiting overlaps, and their CPU add
 
 ${runs()}
 
-A run has 13 minutes. What they do not suffice for is left to the next start, which begins with other brands. Backfills and runs by hand
-use further instances of the same function. The prop \`reservedConcurrency\` keeps instances free for it, and is also its maximum; AWS requires 100
-unreserved instances, so it needs a quota of more than 100.
+A run has 13 minutes. The next start continues, and begins with other brands.
 
 A second run right after a run at the end of the day sends ${rounded(day.unchangedWrites)} PUT and LIST for a brand with five reports, and ${rounded(day.idleWrites)} if \`every\` is \`1 day\`
-for each report. Runs later in the day send more, because each re-read day has a claim, its records as they came, and a reading in the
-ledger.
+for each report.
 
 ## Limits of many brands
 
-- **The template** has the same size for any number of brands: one schedule starts the runs of all brands, and the settings are a file
-  in the code of the functions. Settings of 300 brands with five reports add 11 kB to it, and a start with them takes about 95 ms of
-  CPU instead of 82 (\`npm run bench:start\`).
+- **Settings** of 300 brands with five reports add 11 kB to the code of the functions, and about 13 ms of CPU to the 82 ms of a start
+  (\`npm run bench:start\`).
 - **The watcher** may take 5 minutes. The table shows a watcher run over the simulated brand under so many names. It is measured up to
   ${MEASURED_WATCHER_RUNS[1]} brands, and beyond that each further brand adds the same:
 
@@ -337,38 +333,21 @@ ${watcherRuns()}
 ## Cost drivers
 
 - **Fixed items** cost ${usd(all.filter(({ name }) => /alarms|, secrets/.test(name)))} USD: three alarms and one secret.
-- **Lambda's time** follows the number of requests to the service. A run that is alone sends them at the brand's whole rate.
-  \`clicks_detail\` costs one request for each click, so it is off by default.
+- **Lambda's time** follows the number of requests to the service. \`clicks_detail\` costs one request for each click, so it is off by default.
 - **The watcher** runs ${day.watcherRuns} times a day and takes ${rounded(day.watcherSeconds)} s of Lambda in all. It lists the ledgers, and reads the report states, the ledgers
   of five months and the ledgers of months in which a day is due: ${rounded(watcherRunOf(1).gets * day.watcherRuns)} GET a day here.
-- **[Iceberg tables](../how-to/iceberg-tables.md)** are not in this bill: they are off unless the setting \`catalogs\` names them.
-  A commit takes three requests to write, and brands that end together share it.
-- **[Events](../reference/events.md)** cost little: a thousand a day would be 0.03 USD a month. The setting \`events\` turns them off.
-- **Age** costs little. A run reads its report's state, and ledgers and partitions only of months in which a day may be due,
-  whether the lake has one year or ten. Once a day it reads all months.
+- **Age** costs little: a run reads ledgers and partitions only of months in which a day may be due. Once a day it reads all.
 - **Storage** costs little. Replaced snapshots are removed after \`snapshotRetentionDays\`, raw records after \`rawRetentionDays\`. A day
-  leaves ${rounded(day.versions, 2)} older versions of ${rounded(day.versionBytes / 1e6, 2)} MB in all, most of them of the open day. They stay for ${day.snapshotRetentionDays} days and up to two more.
+  leaves ${rounded(day.versions, 2)} older versions of ${rounded(day.versionBytes / 1e6, 2)} MB in all, most of them of the open day.
 
 ## Requests to the service
 
-\`npm run requests\` runs the real code in virtual time against a simulated brand and prints two ratios for each report:
+\`npm run requests\` runs the real code in virtual time against a simulated brand. In a lake of 400
+days, it divides the requests by one request for each page and one proof of the end for each reading. In the first 61 days, it divides them by
+the requests of a script that re-reads the last 35 days.
 
-- In a lake of 400 days, after the run that first read them: its requests, compared with one request for each page and one proof
-  of the end for each reading.
-- In the first 61 days of a brand: its requests, compared with a script that re-reads the last 35 days at the same hours.
-
-It printed 1.19 and 1.30 for orders, and at most 1.00 and 1.03 for the other paged reports. The additional requests of orders are
-queries of the end of a day:
-
-- two after a day closes;
-- two after a late or removed order;
-- one after a changed order;
-- one in the last reading.
-
-If the longest page that the service has returned is the last one, it is requested twice.
-
-Each run also sends one request for the service's time ([decision 0012](../decisions/0012-the-service-clock.md)), which the ratios leave
-out.
+It printed 1.19 and 1.30 for orders, because they need queries of the end of a day, and at most 1.00 and 1.03 for the other paged reports.
+Each run also sends one request for the service's time ([decision 0012](../decisions/0012-the-service-clock.md)), which is not counted.
 
 ## Queries
 
@@ -380,6 +359,4 @@ ${queries()}
 MB is the size of whole files: a day of all reports in \`coverage\`, ${rounded(day.coverageDayBytes)} bytes, and all changes of a day, ${rounded(day.beforeDayBytes / 1e3)} kB. How long Athena takes
 is not measured here.
 
-Therefore put \`brand\` and \`dt\` into \`WHERE\`. Tables have partition indexes, by all keys and
-by the day alone, and \`partition_filtering.enabled\`, so that Athena requests only the partitions of a query from Glue. \`coverage\` and
-\`closes\` are one object a brand. \`queryScanLimitGb\` limits one query.`);
+Therefore put \`brand\` and \`dt\` into \`WHERE\`: partition indexes let Athena request only the partitions of a query. \`queryScanLimitGb\` limits one query.`);

@@ -1,5 +1,5 @@
 /*
- * Draws the pictures in the README: docs/images/calendar.png and statement.png (`npm run picture`). It serves a sample
+ * Draws the pictures of the docs: docs/images/calendar.png and statement.png (`npm run picture`). It serves a sample
  * brand, syncs it into temporary lakes and photographs the pages with a headless Chromium. Everything in the pictures
  * is real. In the calendar, orders fail around one day, because the service omits the list there. Attribution is
  * overdue, because the last run leaves that report out, as if its schedule were off. The statement carries over records

@@ -21,7 +21,7 @@ const stack = new Stack(app, name, { description });
 new BrandReports(stack, 'Default', {
   settings: settingsInput(readFileSync(origin, 'utf8'), origin),
   removalPolicy: context('keepLake') === 'false' ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
-  // What CDK has is a prop with its type (docs/how-to/cdk-construct.md#props), for example:
+  // What CDK has is a prop with its type (docs/reference/construct.md), for example:
   // encryptionKey: Key.fromKeyArn(stack, 'LakeKey', 'arn:aws:kms:REGION:ACCOUNT:key/ID'),
   // vpc: Vpc.fromLookup(stack, 'Vpc', { vpcName: 'data' }),
   // logRetention: RetentionDays.ONE_YEAR,

@@ -1,6 +1,5 @@
 // Computes how long to wait before another attempt. Without jitter, callers that failed together would try again
 // together and fail together. To change a retry rule, change its constant, whose name ends in `_RETRY`.
-// docs/explanation/reliability.md has every rule.
 
 export interface Backoff {
   /** The longest wait before the first retry. */

@@ -1,7 +1,7 @@
 /**
  * This module builds every key and every prefix of a lake and, for code that lists objects, parses them. IAM statements
  * and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would still grant, expire
- * or delete the old place after this file has moved to a new place. docs/explanation/architecture.md has the layout.
+ * or delete the old place after this file has moved to a new place. docs/reference/lake-layout.md has the layout.
  */
 import { DAY_PARTITION_KEYS } from '../column-types.ts';
 import { isDay } from '../days.ts';

@@ -3,18 +3,17 @@ import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod/mini';
 import { parseTemplate } from '../iam/template.ts';
 import { stackOf } from '../infra/stack.ts';
-import { blocksOf, sectionOf, textOf } from './pages.ts';
+import { blocksOf, textOf } from './pages.ts';
 
 const PAGE = 'docs/tutorial/first-deployment.md';
+const RESOURCES = 'docs/reference/resources.md';
 const [settings] = blocksOf(PAGE, 'json');
 const input = z.parse(z.looseObject({ brands: z.unknown() }), JSON.parse(settings?.text ?? ''));
 const json: unknown = Template.fromStack(stackOf({ catalogs: ['hive'], ...input })).toJSON();
 
-it(`the table of resources in ${PAGE} has a line for each resource of its settings`, () => {
+it(`${RESOURCES} has a line for each resource of the settings in ${PAGE}`, () => {
   const { Resources } = parseTemplate(JSON.stringify(json));
-  const rows = sectionOf(textOf(PAGE), 'Resources of the stack').matchAll(
-    /^\| `(\w+)` \| `([\w:]+)` \| .+ \|$/gm,
-  );
+  const rows = textOf(RESOURCES).matchAll(/^\| `(\w+)` \| `([\w:]+)` \| .+ \|$/gm);
   expect([...rows].map(([, id, type]) => `${id} ${type}`)).toEqual(
     Object.entries(Resources).map(([id, { Type }]) => `${id.replace(/[0-9A-F]{8}$/, '')} ${Type}`),
   );

@@ -37,7 +37,7 @@ function statementsIn(page: string) {
   );
 }
 
-const [ofTopic = [], ofKey = []] = statementsIn('docs/how-to/cdk-construct.md');
+const [ofTopic = [], ofKey = []] = statementsIn('docs/reference/topic-policy.md');
 /** The policies of the stack's own topic. */
 const [ofLakeKey = []] = statementsIn('docs/how-to/customer-keys.md');
 
@@ -53,7 +53,7 @@ const byAlarm = (account: string, name: string) => ({
 });
 const byRole = (id: string) => ({ 'aws:PrincipalArn': `arn:aws:iam::123456789012:role/${id}` });
 
-describe('topics with a customer-managed key, and the policies in docs/how-to/cdk-construct.md', () => {
+describe('topics with a customer-managed key, and the policies in docs/reference/topic-policy.md', () => {
   const ALARMS = 'cloudwatch.amazonaws.com';
   const ROLES = 'arn:aws:iam::123456789012:root';
   const topicOfAlarms = allowed(ofTopic, ALARMS);
