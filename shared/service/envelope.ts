@@ -265,10 +265,10 @@ export function isNothing(value: Json | undefined): boolean {
 
 /** I8: whether the response has an empty value in place of the list of records. It proves less than an empty list. */
 export function lacksList({ data, scanned }: Pick<ServiceResponse, 'data' | 'scanned'>): boolean {
-  const { cursor, pageInfo, ...others } = data;
-  const lists =
-    'list' in data ? [data.list] : Object.values(others).filter((each) => typeof each === 'object');
-  const areNothing = lists.length > 0 && lists.every((list) => !Array.isArray(list) && isNothing(list));
+  const lists = Object.entries(data).filter(([field, value]) =>
+    'list' in data ? field === 'list' : field !== 'cursor' && typeof value === 'object',
+  );
+  const areNothing = lists.length > 0 && lists.every(([, list]) => !Array.isArray(list) && isNothing(list));
   return isNothing(data) || (!scanned && areNothing);
 }
 
