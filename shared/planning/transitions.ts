@@ -118,7 +118,7 @@ export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outco
       ...REFUSED,
     ],
     equal: BELIEVED,
-    none: [...only(['past'], STAYS), ...ACCEPTED, ...UNCONFIRMED],
+    none: [...ACCEPTED, ...only(['past', 'gap'], UNCONFIRMED), ...only(['past'], KEPT), ...UNCONFIRMED],
     fewer: [
       ...only(['unknown', 'past'], STAYS),
       ...ACCEPTED,

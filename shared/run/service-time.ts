@@ -10,15 +10,18 @@ import { LARGE_SKEW_MS } from '../service/server-clock.ts';
 /**
  * Sends one request, so that the run has the service's time before it plans a day or writes any time: a machine that is
  * ahead would close a day too early. Even a refusal shows the time; without a `Date` in it, the machine's clock counts.
- * @param reports of one brand. The request is for the report that is read last: a refusal that concerns only one report
- * must not be the second refusal of the run, after which no request is sent
+ * @param reports of one brand. If the service refuses the request for the report that is read last, the refusal may concern
+ * this report alone. A second refusal ends the run, so the second request is for another report
  * @throws BrandReportsError `config` `clocks_differ`; the failure of the request if no response arrived
  */
 export async function learnServiceTime(reports: readonly RunContext[]): Promise<void> {
-  const ctx = reports.findLast(({ upstream }) => !upstream) ?? reports.at(-1);
+  const paged = reports.filter(({ upstream }) => !upstream);
+  const [ctx = reports.at(-1), other] = [...new Set([paged.at(-1), paged[0]])];
   if (!ctx) return;
   const { brand, clock, log } = ctx;
-  const failure = await requestPage(ctx).then(() => undefined, rethrowBugs);
+  let failure = await requestPage(ctx).then(() => undefined, rethrowBugs);
+  if (other && failure?.kind === 'auth')
+    failure = await requestPage(other).then(() => undefined, rethrowBugs);
   const { clockSkewMs } = ctx.service;
   const isUnanswered = failure && failure.kind !== 'contract' && failure.context.status === undefined;
   if (failure && (concernsNoDay(failure) || (isUnanswered && clockSkewMs === undefined))) throw failure;

@@ -258,16 +258,18 @@ function toCheck(isProven: boolean): string {
 }
 
 /** Whether a service may have sent the value in place of an object or a list that would be empty. */
-function isNothing(value: Json | undefined): boolean {
-  const isEmpty =
-    Array.isArray(value) || isJsonObject(value) ? Object.keys(value).length === 0 : value === null;
-  return isEmpty || value === undefined;
+export function isNothing(value: Json | undefined): boolean {
+  if (Array.isArray(value) || isJsonObject(value)) return Object.keys(value).length === 0;
+  return value === null || value === undefined;
 }
 
 /** I8: whether the response has an empty value in place of the list of records. It proves less than an empty list. */
 export function lacksList({ data, scanned }: Pick<ServiceResponse, 'data' | 'scanned'>): boolean {
-  if (scanned || Array.isArray(data.list)) return false;
-  return isNothing(data) || (Object.hasOwn(data, 'list') && isNothing(data.list));
+  const lists = Object.entries(data).filter(([field, value]) =>
+    'list' in data ? field === 'list' : field !== 'cursor' && typeof value === 'object',
+  );
+  const areNothing = lists.length > 0 && lists.every(([, list]) => !Array.isArray(list) && isNothing(list));
+  return isNothing(data) || (!scanned && areNothing);
 }
 
 /** The error of a response that violates the interface; nothing in such a response is used. */

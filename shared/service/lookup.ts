@@ -9,7 +9,7 @@ import {
 import type { ReportService } from '../ports.ts';
 import { withoutZeros } from '../records/record-list.ts';
 import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
-import { contractError, describeKind, lacksList, objectsOf, wholeData } from './envelope.ts';
+import { contractError, describeKind, isNothing, objectsOf, wholeData } from './envelope.ts';
 
 /**
  * Looks up one upstream record. Returns the service's records for it, or an empty list if the service has no record
@@ -58,7 +58,7 @@ function recordsIn(action: string, data: JsonObject, { answerField }: Lookup): J
 function wrapped(data: JsonObject): Json | undefined {
   const values = Object.values(data);
   if (Array.isArray(data.list)) return data.list;
-  if (lacksList({ data })) return null;
+  if (data.list !== undefined && isNothing(data.list)) return null;
   return values.length === 1 ? values[0] : data;
 }
 

@@ -134,6 +134,13 @@ describe('a reading', () => {
       { state: 'closed', contradictions: 3 },
     ],
     [
+      'the last reading, without records, of a version that may lack some',
+      version({ state: 'unconfirmed', mayHaveGap: true }),
+      whole({ rows: 0 }),
+      last,
+      { state: 'unconfirmed', contradictions: 1 },
+    ],
+    [
       'the twelfth contradicting reading',
       version({ contradictions: 11 }),
       whole(),

@@ -56,6 +56,16 @@ describe('a run that the service refuses', () => {
     expect((await sync()).status).toBe('complete');
     expect(await wrongReports(lake, TODAY)).toEqual({});
   });
+
+  it('for reports without a permission reads the others in each run', async () => {
+    for (const action of ['report/transaction_list', 'report/amazon_attribution_report'])
+      lake.service.addFault({ on: { action }, fault: { kind: 'code', code: 77, msg: 'no permission' } });
+    for (let run = 0; run < 3; run += 1) {
+      const codes = errorsOf(await sync());
+      expect(codes).toEqual([undefined, undefined, undefined, 'service_code', 'service_code']);
+      lake.nowMs += HOUR_MS;
+    }
+  });
 });
 
 describe('a service that requests a long pause', () => {

@@ -191,6 +191,7 @@ describe('a response with nothing in place of its list', () => {
     ['empty data', {}],
     ['null', { list: null }],
     ['an empty object', { list: {} }],
+    ['null, in another place, with a number', { total: 0, orders: null, cursor: null }],
     [
       'null, and its page information',
       { list: null, pageInfo: { hasNextPage: false }, cursor: null, count: 0 },
@@ -249,6 +250,12 @@ describe('a full read whose end is not proven fails', () => {
     ],
     ['no list but two others', numbered, [{ orders: [], refunds: [] }], 'missing_list'],
     ['an object for a list', numbered, [{ list: { id: '1' } }], 'missing_list'],
+    [
+      'an object of records, and null',
+      numbered,
+      [{ orders: { 1: { id: '1' } }, error: null }],
+      'missing_list',
+    ],
     ['a record that is text', byCursor, [{ list: [{ id: '1' }, 'two'] }], 'bad_record'],
     [
       'a fourth empty page',
