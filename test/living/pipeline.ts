@@ -9,7 +9,7 @@ import type { Clock, SendRequest } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
-import { ProcessDied, diesAtN, diesAtNCatalog, withoutBugs } from '../fakes/dies-at-n-store.ts';
+import { withoutBugs } from '../fakes/dies-at-n-store.ts';
 import { BRAND } from '../simulation/contents.ts';
 import { type LakeKind, type SimulatedLake, openSimulatedLake } from '../simulation/lake.ts';
 import type { Random } from '../simulation/random.ts';
@@ -27,8 +27,6 @@ export interface Pipeline {
   readonly log: LogEvent[];
   /** One run, now. */
   run(options?: Partial<RunOptions> & { clockAheadMs?: number }): Promise<SyncOutcome>;
-  /** One run whose process dies at its nth operation on the lake, unless the run ends before. */
-  runUntilDeath(operations: number): Promise<void>;
 }
 
 export async function createPipeline(options: {
@@ -66,16 +64,6 @@ export async function createPipeline(options: {
     settings,
     lake,
     log,
-    async runUntilDeath(operations) {
-      const store = diesAtN(lake.store, operations);
-      try {
-        await pipeline.run({
-          lake: { store, catalog: diesAtNCatalog(lake.catalog, store), runs: lake.runs },
-        });
-      } catch (thrown) {
-        if (!(thrown instanceof ProcessDied)) throw thrown;
-      }
-    },
     run({ clockAheadMs, ...more } = {}) {
       const ended = runSync({
         settings,

@@ -69,24 +69,6 @@ export function wordAt(brand: LivingBrand, table: HeldTable, day: string, atMs: 
   });
 }
 
-/** Whether the records that the service returns for a day change after `fromMs` and up to `toMs`. */
-export function changesBetween(
-  brand: LivingBrand,
-  table: HeldTable,
-  day: string,
-  { fromMs, toMs }: Span,
-): boolean {
-  const isBetween = (ms: number) => fromMs < ms && ms <= toMs;
-  const held = brand.held[table].get(day) ?? [];
-  return (
-    held.some(({ versions }) => versions.some((version) => isBetween(version.fromMs))) ||
-    (held.length > 0 &&
-      brand.releases.some(
-        (release) => release.table === table && (isBetween(release.fromMs) || isBetween(release.toMs)),
-      ))
-  );
-}
-
 export function isWithin({ fromMs, toMs }: Span, atMs: number): boolean {
   return fromMs <= atMs && atMs < toMs;
 }
