@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
@@ -161,24 +161,6 @@ describe('a query as of an instant', () => {
     for (const { atMs, found } of moments)
       expect(await Promise.all(EVERYTHING.map((sql) => ask(sql, path, atMs)))).toEqual(found);
     lake.nowMs = before;
-  });
-
-  it('is refused if a file that it reads is missing or damaged', async () => {
-    const path = await folderNow();
-    const ofDay = join(path, 'snapshots', 'orders_before', 'brand=acme', `dt=${FIRST}`);
-    const [object = ''] = await readdir(ofDay);
-    await writeFile(join(ofDay, object, 'part-0000.parquet'), 'damaged');
-    const days = `SELECT DISTINCT dt FROM orders WHERE ${WHOLE}`;
-    const refused = (what: string) => ({
-      code: 'file_unreadable',
-      message: expect.stringContaining(`${what} cannot be read: `),
-    });
-    await expect(ask(days, path, moments[0]?.atMs)).rejects.toMatchObject(
-      refused(`orders_before of acme, ${FIRST}`),
-    );
-    expect(await ask(`${days} ORDER BY dt`, path)).toEqual([{ dt: FIRST }, { dt: SECOND }]);
-    await rm(join(path, 'snapshots', 'orders', 'brand=acme', `dt=${SECOND}`), { recursive: true });
-    await expect(ask(days, path)).rejects.toMatchObject(refused(`orders of acme, ${SECOND}`));
   });
 
   it.each([
