@@ -221,37 +221,6 @@ describe('a document of the lake', () => {
     expect(recentWrites).toEqual(Array.from({ length: 20 }, (_, index) => `id-${ids - 19 + index}`));
   });
 
-  it('rejects only the change that throws', async () => {
-    const store = memoryStore();
-    const document = open(store);
-    const refuse = () => {
-      throw new RangeError('not so');
-    };
-    const changes = [add('a'), refuse, add('b'), refuse, add('c')];
-    const outcomes = await Promise.allSettled(changes.map((change) => document.update(change)));
-    expect(outcomes.map(({ status }) => status)).toEqual([
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-      'rejected',
-      'fulfilled',
-    ]);
-    expect(await stored(store)).toEqual(['a', 'b', 'c']);
-  });
-
-  it('applies a change again to content that another process has written', async () => {
-    const store = memoryStore();
-    const [one, other] = [open(store), open(store)];
-    await Promise.all([one.cached(), other.cached()]);
-    await other.update(add('taken'));
-    const unlessTaken = one.update((current) => {
-      if (current.notes.includes('taken')) throw new RangeError('taken');
-      return add('mine')(current);
-    });
-    await expect(unlessTaken).rejects.toThrow('taken');
-    expect(await stored(store)).toEqual(['taken']);
-  });
-
   it('does not retry a change that threw, even if it would fit the content of another process', async () => {
     const memory = memoryStore();
     const rival = open(memory);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parquetMetadata } from 'hyparquet';
 import type { Column } from '../../../shared/column-types.ts';
-import { type Row } from '../../../shared/lake/table/columns.ts';
+import type { Row } from '../../../shared/lake/table/columns.ts';
 import type { CodedColumn } from '../../../shared/lake/table/coded-rows.ts';
 import { Digest } from '../../../shared/lake/table/digest.ts';
 import { readParquetRows } from '../../../shared/lake/table/coded-columns.ts';
