@@ -75,7 +75,7 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
     return response;
   };
   const pipeline = await createPipeline({
-    ...{ time, account, send, random: random.fork('pipeline'), kind: 'memory' },
+    ...{ time, account, send, random: random.fork('pipeline') },
     brandSettings: {
       ...{ baseUrl: ADDRESS, service: SERVICE, timeZone: ZONE, startDate: FIRST_DAY, secretName: 'none' },
       ...settingsFor(interpretation),

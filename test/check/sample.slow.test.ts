@@ -78,7 +78,6 @@ function brandWith(timeZone: string, timesOf: (at: number) => JsonObject): Livin
       transactions: held((id, at) => ({ order_id: `o${id}`, sku: 'a', commission: 1, ...timesOf(at) })),
       attribution: held((id, _at, day) => ({ date: day.replaceAll('-', ''), asin: `B${id}`, click: 1 })),
     },
-    releases: [],
   };
 }
 

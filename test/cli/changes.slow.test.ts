@@ -101,14 +101,4 @@ describe('lost or damaged files', () => {
     const verified = await runCli(['verify', 'orders', ...inLake]);
     expect([verified.code, verified.stdout]).toEqual([1, expect.stringContaining(`acme orders ${day}: `)]);
   });
-
-  it.each(damages)('are an error if the version of a day %s', async (_name, damage) => {
-    damage(newestFile('snapshots', 'orders', 'brand=acme', `dt=${day}`));
-    const { code, stdout, stderr } = await runCli(['query', 'SELECT count(*) FROM orders', ...inLake]);
-    expect([code, stdout, stderr]).toEqual([
-      2,
-      '',
-      expect.stringContaining(`orders of acme, ${day} cannot be read: `),
-    ]);
-  });
 });

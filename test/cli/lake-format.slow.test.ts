@@ -70,13 +70,4 @@ describe('a lake', () => {
   it.each(Object.keys(commands))('of 0.2.0 is refused, and left as it is, by %s', (name) =>
     withDocument('{"format":1}\n', () => refused(name, 'has format 1;')),
   );
-
-  it.each(['sync', 'query'])('with a later number is refused, and left as it is, by %s', (name) =>
-    withDocument('{"format":99}', () => refused(name, 'has format 99;')),
-  );
-
-  it.each(['sync', 'verify', 'restore'])(
-    'with ledgers and no number is refused, and left as it is, by %s',
-    (name) => withDocument(undefined, () => refused(name, 'has ledger/, but no document ledger/format.json')),
-  );
 });

@@ -1,4 +1,4 @@
-import { globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
@@ -77,17 +77,6 @@ it('rebuild gives earlier days the types of the current settings, and every read
     reports: [{ days: [{ outcome: 'unchanged' }, { outcome: 'unchanged' }, { outcome: 'unchanged' }] }],
   });
 }, 120_000);
-
-it('rebuild reports a day without raw records, and leaves it unchanged', async () => {
-  const raw = join(sample.lake, `raw/order_list/brand=acme/dt=${sample.firstDay}`);
-  rmSync(raw, { recursive: true });
-  const range = ['--from', sample.firstDay, '--to', sample.today];
-  const flags = ['--settings', join(sample.folder, 'settings.json'), '--lake', sample.lake];
-  const { code, stdout } = await runCli(['rebuild', 'order_list', ...range, ...flags]);
-  expect(code).toBe(1);
-  expect(stdout).toContain(`acme order_list ${sample.firstDay} (raw_expired)`);
-  expect(stdout).toContain(`brand-reports sync order_list --brand acme --from ${sample.firstDay}`);
-}, 60_000);
 
 it('rebuild and rollback plan by --now, and publish by the machine’s clock', async () => {
   const of = addDays(sample.firstDay, 1);

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { query, resultObjects } from '../../cli/query-result.ts';
@@ -49,11 +49,6 @@ async function ask(sql: string, where = folder, asOf?: Past, lines: string[] = [
 function rowsOfThen(): unknown {
   const [perDay = []] = moments[0]?.found ?? [];
   return perDay.reduce<number>((sum, day) => sum + Number(Object(day).rows), 0);
-}
-
-/** The versions of the first day that a lake keeps. */
-function kept(path: string): Promise<string[]> {
-  return readdir(join(path, 'snapshots', 'orders', 'brand=acme', `dt=${FIRST}`));
 }
 
 async function folderNow(): Promise<string> {
@@ -119,15 +114,6 @@ describe('a query as of an instant', () => {
     expect(lines).toEqual(['1 day without rows, because they were first read later']);
   });
 
-  it('has no rows before the first commit, and counts the days', async () => {
-    const lines: string[] = [];
-    const before = (moments[0]?.atMs ?? 0) - 3 * HOUR_MS;
-    expect(await ask('SELECT count(*) AS n FROM orders', folder, before, lines)).toEqual([{ n: 0 }]);
-    expect(lines).toEqual([
-      expect.stringMatching(/^\d days without rows, because they were first read later$/),
-    ]);
-  });
-
   it('shows no time of a reading', async () => {
     const times = `SELECT count(*) > 0 AS rows, count(_synced_at) AS times FROM orders WHERE ${WHOLE}`;
     for (const { atMs } of moments)
@@ -147,38 +133,6 @@ describe('a query as of an instant', () => {
       await expect(ask(sql, folder, atMs)).rejects.toMatchObject({ code: 'not_known_then', message });
       await ask(`${sql} WHERE ${WHOLE}`, folder, atMs);
     }
-  });
-
-  it('reaches back to the first close of a day after the vacuum has deleted its versions', async () => {
-    const before = lake.nowMs;
-    for (let day = 0; day < 5; day += 1) {
-      lake.nowMs += DAY_MS;
-      await lake.sync();
-    }
-    lake.nowMs += HOUR_MS;
-    const path = await folderNow();
-    expect(await kept(path)).not.toEqual(expect.arrayContaining(await kept(folder)));
-    for (const { atMs, found } of moments)
-      expect(await Promise.all(EVERYTHING.map((sql) => ask(sql, path, atMs)))).toEqual(found);
-    lake.nowMs = before;
-  });
-
-  it('is refused if a file that it reads is missing or damaged', async () => {
-    const path = await folderNow();
-    const ofDay = join(path, 'snapshots', 'orders_before', 'brand=acme', `dt=${FIRST}`);
-    const [object = ''] = await readdir(ofDay);
-    await writeFile(join(ofDay, object, 'part-0000.parquet'), 'damaged');
-    const days = `SELECT DISTINCT dt FROM orders WHERE ${WHOLE}`;
-    const refused = (what: string) => ({
-      code: 'file_unreadable',
-      message: expect.stringContaining(`${what} cannot be read: `),
-    });
-    await expect(ask(days, path, moments[0]?.atMs)).rejects.toMatchObject(
-      refused(`orders_before of acme, ${FIRST}`),
-    );
-    expect(await ask(`${days} ORDER BY dt`, path)).toEqual([{ dt: FIRST }, { dt: SECOND }]);
-    await rm(join(path, 'snapshots', 'orders', 'brand=acme', `dt=${SECOND}`), { recursive: true });
-    await expect(ask(days, path)).rejects.toMatchObject(refused(`orders of acme, ${SECOND}`));
   });
 
   it.each([

@@ -1,10 +1,8 @@
 /**
  * Plays a brand that lives for some days, all of which follow from a seed:
- * - fields come and go, with the day of a record or with a release of the service;
- * - numbers become text and numbers again;
  * - amounts and states are restated for weeks;
  * - records come late or are removed, sometimes a whole day of them;
- * - clicks never change.
+ * - clicks never change, and some lookups of their details are refused.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
 import { type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
@@ -13,7 +11,6 @@ import {
   type HeldTable,
   type Living,
   type LivingBrand,
-  type Release,
   type Span,
   type Version,
   heldTables,
@@ -31,8 +28,6 @@ interface DayOfLife {
   day: string;
   startMs: number;
   endMs: number;
-  /** 0 for the first day, nearly 1 for the last one. */
-  at: number;
   /** The factor on the usual number of records. */
   size: number;
 }
@@ -78,7 +73,6 @@ export function livingBrand(plan: BrandPlan, random: Random): LivingBrand {
           day,
           startMs: startOfDay(day, timeZone),
           endMs: endOfDay(day, timeZone),
-          at: index / dayCount,
           size: sizeOf(table, index, dayCount, own),
         };
         const living = make[table](life, { random: own, next, lifeDayMs });
@@ -92,8 +86,7 @@ export function livingBrand(plan: BrandPlan, random: Random): LivingBrand {
     transactions: fill('transactions'),
     attribution: fill('attribution'),
   };
-  const instantOf = (share: number) => startOfDay(firstDay, timeZone) + share * dayCount * DAY_MS;
-  return { timeZone, days, held, releases: releasesOf(instantOf) };
+  return { timeZone, days, held };
 }
 
 /** Two days of each table have no records from the beginning, two are busy, some are quiet. */
@@ -123,38 +116,10 @@ function removed(living: Living, [fromMs, toMs = Number.POSITIVE_INFINITY]: read
   return { ...living, versions: [...before, { fromMs }, ...returns, ...later] };
 }
 
-/** Changes in the service's responses at a time, whatever the day of the record. */
-function releasesOf(instantOf: (share: number) => number): Release[] {
-  const between = (from: number, to: number): Span => ({ fromMs: instantOf(from), toMs: instantOf(to) });
-  const since = (from: number): Span => ({ fromMs: instantOf(from), toMs: Number.POSITIVE_INFINITY });
-  const without = (field: string) => (record: JsonObject) =>
-    Object.fromEntries(Object.entries(record).filter(([name]) => name !== field));
-  return [
-    { table: 'orders', ...since(0.351), serve: (record) => ({ ...record, currency: 'USD' }) },
-    { table: 'orders', ...between(0.452, 0.487), serve: without('campaign') },
-    {
-      table: 'orders',
-      ...between(0.533, 0.551),
-      serve: (record) => ({ ...record, commission: germanText(record.commission) }),
-    },
-    { table: 'orders', ...since(0.802), serve: without('note') },
-    { table: 'transactions', ...since(0.404), serve: (record) => ({ ...record, fee: decimal(25) }) },
-    { table: 'transactions', ...between(0.603, 0.621), serve: without('transaction_type') },
-    { table: 'attribution', ...between(0.502, 0.533), serve: without('publisher_name') },
-  ];
-}
-
 /** A number in hundredths, with both places: `12.50`. */
 function decimal(hundredths: number): Json {
   return rawNumber(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`);
 }
-
-/** `12.50` as `"12,50"` */
-function germanText(value: Json | undefined): Json {
-  return JSON.stringify(value ?? null).replace('.', ',');
-}
-
-const isFrom = ({ at }: DayOfLife, from: number, to = 1) => from <= at && at < to;
 
 function countOf(table: HeldTable, { size }: DayOfLife): number {
   return Math.round(USUAL[table] * size);
@@ -172,25 +137,8 @@ function clicksOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Living[] 
   return instants(day, countOf('clicks', day), random).map((atMs) => {
     const number = next();
     const id = String(7_000_000_000 + number);
-    const record: JsonObject = {
-      id,
-      pbtid: random.chance(0.2) ? '' : `flag-${number}`,
-      publisher_id: random.pick(['0012', '12', '1200']),
-      channel_id: random.pick(['shop', 'blog', null]),
-      created_time: new Date(atMs).toUTCString(),
-      referrer: `https://blog.example/${number % 7}?q=é`,
-      ...(isFrom(day, 0.3, 0.36) ? {} : { subId: `s-${number % 5}` }),
-      ...(isFrom(day, 0.5) ? {} : { device: random.pick(['ios', 'web']) }),
-      ...(isFrom(day, 0.4) && { consent: random.chance(0.7) }),
-      loadTime: isFrom(day, 0.6, 0.67) ? `0,${100 + (number % 800)}` : decimal(100 + (number % 800)),
-    };
-    const detail: JsonObject = {
-      id: rawNumber(id),
-      landing_url: `https://shop.example/${number}?a=1&b=2`,
-      price: decimal(number * 7),
-      ...(isFrom(day, 0.2) && { basket: [{ sku: `A-${number % 9}`, quantity: 1 }] }),
-      score: isFrom(day, 0.64, 0.7) ? `score ${number}` : number,
-    };
+    const record: JsonObject = { id, pbtid: '', created_time: new Date(atMs).toUTCString() };
+    const detail: JsonObject = { id: rawNumber(id), price: decimal(number * 7) };
     const refused = refusalsOf(atMs, random, lifeDayMs);
     const appearsMs = atMs + random.whole(0, 10 * 60) * 1000;
     return {
@@ -220,25 +168,11 @@ function ordersOf(day: DayOfLife, maker: Maker): Living[] {
   return instants(day, countOf('orders', day), random).map((atMs) => {
     const number = next();
     const hundredths = random.whole(500, 20_000);
-    const discount = random.whole(0, 900);
     const record: JsonObject = {
       transid: 9_100_000 + number,
-      order_no: rawNumber(`123456789012345${String(number).padStart(6, '0')}`),
-      amount: isFrom(day, 0.7, 0.72)
-        ? JSON.stringify(decimal(hundredths))
-        : number % 9 === 0
-          ? Math.floor(hundredths / 100)
-          : decimal(hundredths),
+      amount: decimal(hundredths),
       commission: decimal(Math.floor(hundredths / 10)),
-      discount: isFrom(day, 0.56, 0.63) ? germanText(decimal(discount)) : decimal(discount),
       status: 'new',
-      type: random.pick(['trans', 'manual_trans', 'bonus']),
-      publisher_id: random.pick(['0012', '12', '1200']),
-      channel_id: random.pick(['shop', 'blog']),
-      campaign: random.pick(['spring', 'none']),
-      note: random.pick(['', 'gift 🎁', "it's", null]),
-      ...(isFrom(day, 0.25) && { coupon: random.pick(['TEN', null, 'FREE']) }),
-      ...(isFrom(day, 0.6) ? {} : { customerGroup: random.pick(['a', 'b']) }),
     };
     const appearsMs = appearance(atMs, maker);
     const finalMs = atMs + later(14, 45);
@@ -249,12 +183,8 @@ function ordersOf(day: DayOfLife, maker: Maker): Living[] {
       ...(random.chance(0.15)
         ? [{ fromMs: atMs + later(2, 14), change: { commission: decimal(Math.floor(hundredths / 20)) } }]
         : []),
-      ...(random.chance(0.06)
-        ? [{ fromMs: atMs + later(3, 13), change: { refunds: [{ no: 1, amount: decimal(100) }] } }]
-        : []),
       { fromMs: finalMs, change: { status: random.chance(0.8) ? 'effective' : 'void' } },
       ...(random.chance(0.05) ? [{ fromMs: finalMs + later(1, 4), change: { status: 'void' } }] : []),
-      ...(random.chance(0.04) ? [{ fromMs: atMs + later(1, 20), change: { publisher_id: '77' } }] : []),
     ];
     const goneMs = random.chance(0.02) ? atMs + later(1, 13) : Number.POSITIVE_INFINITY;
     const living: Living = { atMs, versions: versionsOf(appearsMs, record, restatements, goneMs) };
@@ -265,7 +195,7 @@ function ordersOf(day: DayOfLife, maker: Maker): Living[] {
 function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
   const { random, next, lifeDayMs } = maker;
   const later = (from: number, to: number) => random.between(from, to) * lifeDayMs;
-  const usual = instants(day, countOf('transactions', day), random).flatMap((atMs) => {
+  return instants(day, countOf('transactions', day), random).flatMap((atMs) => {
     const number = next();
     const hundredths = random.whole(100, 9000);
     const record: JsonObject = {
@@ -273,13 +203,7 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
       order_status: 'new',
       sku: `B00${number % 25}`,
       sku_status: 'new',
-      transaction_type: random.pick(['normal', 'normal', 'bonus']),
-      amazon_country: random.pick(['US', 'GB', 'DE']),
-      publisher_id: random.pick(['0012', '12', '1200']),
-      currency: random.pick(['USD', 'USD', 'EUR']),
       commission: decimal(hundredths),
-      quantity: isFrom(day, 0.5, 0.54) ? String(1 + (number % 3)) : 1 + (number % 3),
-      ...(isFrom(day, 0.45) && { group_id: number % 4 }),
     };
     const lockedMs = atMs + later(7, 20);
     const state = random.pick(['mixed', 'locked', 'locked']);
@@ -290,43 +214,21 @@ function transactionsOf(day: DayOfLife, maker: Maker): Living[] {
         ? [{ fromMs: atMs + later(1, 19), change: { commission: decimal(Math.floor(hundredths / 3)) } }]
         : []),
       { fromMs: lockedMs, change: { order_status: state, sku_status: 'locked' } },
-      {
-        fromMs: endMs,
-        change: { order_status: end, sku_status: end, ...(end === 'paid' && { paid_on: day.day }) },
-      },
-      // A paid commission is sometimes reversed, and sometimes reduced.
+      { fromMs: endMs, change: { order_status: end, sku_status: end } },
       ...(random.chance(0.08)
         ? [{ fromMs: endMs + later(1, 9), change: { order_status: 'void', sku_status: 'void' } }]
         : []),
-      ...(random.chance(0.05)
-        ? [{ fromMs: endMs + later(1, 9), change: { commission: decimal(Math.floor(hundredths / 5)) } }]
-        : []),
-      ...(random.chance(0.06) ? [{ fromMs: atMs + later(1, 40), change: { currency: 'GBP' } }] : []),
-      ...(random.chance(0.05) ? [{ fromMs: atMs + later(1, 40), change: { publisher_id: '77' } }] : []),
     ];
     const appearsMs = appearance(atMs, maker);
     const goneMs = random.chance(0.02) ? atMs + later(1, 18) : Number.POSITIVE_INFINITY;
     const living: Living = { atMs, versions: versionsOf(appearsMs, record, restatements, goneMs) };
     // Without a key, equal rows are separate facts: here they appear, change and vanish together or separately.
     const copies = random.pick([1, 1, 1, 2, 3]);
-    const shorter: Living = { atMs, versions: living.versions.slice(0, 1) };
-    return Array.from({ length: copies }, (_, index) =>
-      index === 1 && random.chance(0.3)
-        ? {
-            ...shorter,
-            versions: [...shorter.versions, { fromMs: lockedMs + DAY_MS / 3, record: paid(record, day) }],
-          }
-        : living,
-    );
+    return Array<Living>(copies).fill(living);
   });
-  return usual;
 }
 
-function paid(record: JsonObject, { day }: DayOfLife): JsonObject {
-  return { ...record, order_status: 'paid', sku_status: 'paid', paid_on: day };
-}
-
-function attributionOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Living[] {
+function attributionOf(day: DayOfLife, { random, lifeDayMs }: Maker): Living[] {
   const links = countOf('attribution', day);
   return Array.from({ length: links }, (_, link) => {
     const products = random.whole(1, 4);
@@ -337,23 +239,15 @@ function attributionOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Livi
       change: { click: clicks + Math.floor(age * 4) },
     }));
     return Array.from({ length: products }, (_, product) => {
-      const number = next();
       const views = random.whole(1, 90);
-      const asText = isFrom(day, 0.66, 0.7);
-      const count = (value: number): Json => (asText ? `${value} views` : value);
       const record: JsonObject = {
         date: day.day.replaceAll('-', ''),
         adGroupId: `group-${link}`,
-        publisher_uid: 4711 + (link % 3),
-        publisher_name: random.pick(['Zoë & Søn', ' padded ']),
         asin: `B0${product}`,
-        country_code: random.pick(['US', 'GB']),
-        dpv: count(views),
+        dpv: views,
         click: clicks,
         track_url: `https://track.example/${day.day}/${link}`,
         sales: decimal(views * 3),
-        ...(isFrom(day, 0.55) && { new_to_brand: number % 3 }),
-        ...(isFrom(day, 0.8, 0.82) ? {} : { units: number % 7 }),
       };
       // The store counts for weeks, slightly less each time.
       const restatements = [...clicksOfLink];
@@ -361,7 +255,7 @@ function attributionOf(day: DayOfLife, { random, next, lifeDayMs }: Maker): Livi
         restatements.push({
           fromMs: day.startMs + age * lifeDayMs,
           change: {
-            dpv: count(views + Math.floor(age * 2)),
+            dpv: views + Math.floor(age * 2),
             sales: decimal(views * 3 + Math.floor(age * 11)),
           },
         });

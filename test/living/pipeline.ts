@@ -7,11 +7,11 @@ import type { LogEvent } from '../../shared/log-events.ts';
 import type { SyncOutcome } from '../../shared/outcome.ts';
 import type { Clock, SendRequest } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type RunOptions, runSync } from '../../shared/run/run.ts';
-import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
-import { ProcessDied, diesAtN, diesAtNCatalog, withoutBugs } from '../fakes/dies-at-n-store.ts';
+import { runSync } from '../../shared/run/run.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { withoutBugs } from '../fakes/dies-at-n-store.ts';
 import { BRAND } from '../simulation/contents.ts';
-import { type LakeKind, type SimulatedLake, openSimulatedLake } from '../simulation/lake.ts';
+import { openSimulatedLake } from '../simulation/lake.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Account } from '../strict-service/refuse.ts';
 
@@ -21,14 +21,10 @@ export interface LifeTime {
 }
 
 export interface Pipeline {
-  readonly settings: Settings;
-  readonly lake: SimulatedLake;
   /** Everything that the runs logged. */
   readonly log: LogEvent[];
   /** One run, now. */
-  run(options?: Partial<RunOptions> & { clockAheadMs?: number }): Promise<SyncOutcome>;
-  /** One run whose process dies at its nth operation on the lake, unless the run ends before. */
-  runUntilDeath(operations: number): Promise<void>;
+  run(): Promise<SyncOutcome>;
 }
 
 export async function createPipeline(options: {
@@ -37,11 +33,10 @@ export async function createPipeline(options: {
   account: Account;
   send: SendRequest;
   brandSettings: JsonObject;
-  kind: LakeKind;
 }): Promise<Pipeline> {
-  const { time, random, account, send, brandSettings, kind } = options;
+  const { time, random, account, send, brandSettings } = options;
   const settings = parseSettings({ brands: { [BRAND]: brandSettings }, requestsPerSecond: 1000 }, reports);
-  const lake = await openSimulatedLake(kind, () => time.nowMs);
+  const lake = await openSimulatedLake('memory', () => time.nowMs);
   const log: LogEvent[] = [];
   let ids = 0;
   const newId = () => {
@@ -49,49 +44,26 @@ export async function createPipeline(options: {
     return `id-${String(ids).padStart(6, '0')}`;
   };
 
-  const clock = (aheadMs = 0): Clock => {
-    const machineMs = () => time.nowMs + aheadMs;
-    return {
-      wallMs: machineMs,
-      monotonicMs: () => time.nowMs,
-      async sleep(ms) {
-        time.nowMs += ms;
-      },
-      // A run takes seconds: no lease is renewed.
-      every: () => () => {},
-    };
+  const clock: Clock = {
+    wallMs: () => time.nowMs,
+    monotonicMs: () => time.nowMs,
+    async sleep(ms) {
+      time.nowMs += ms;
+    },
+    // A run takes seconds: no lease is renewed.
+    every: () => () => {},
   };
 
-  const pipeline: Pipeline = {
-    settings,
-    lake,
+  return {
     log,
-    async runUntilDeath(operations) {
-      const store = diesAtN(lake.store, operations);
-      try {
-        await pipeline.run({
-          lake: { store, catalog: diesAtNCatalog(lake.catalog, store), runs: lake.runs },
-        });
-      } catch (thrown) {
-        if (!(thrown instanceof ProcessDied)) throw thrown;
-      }
-    },
-    run({ clockAheadMs, ...more } = {}) {
-      const ended = runSync({
-        settings,
-        reports,
-        lake,
-        credentials: { read: async () => account },
-        clock: clock(clockAheadMs),
-        log: (event) => log.push(event),
-        send,
-        random: () => random.next(),
-        newId,
-        scope: {},
-        ...more,
-      });
-      return withoutBugs(ended);
-    },
+    run: () =>
+      withoutBugs(
+        runSync({
+          ...{ settings, reports, lake, clock, send, newId, scope: {} },
+          credentials: { read: async () => account },
+          log: (event) => log.push(event),
+          random: () => random.next(),
+        }),
+      ),
   };
-  return pipeline;
 }

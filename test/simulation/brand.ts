@@ -31,19 +31,12 @@ export interface Living {
   refused?: readonly Span[];
 }
 
-/** A release of the service: while it lasts, every record of the table is served in another form, however old it is. */
-export interface Release extends Span {
-  table: HeldTable;
-  serve: (record: JsonObject) => JsonObject;
-}
-
 export interface LivingBrand {
   timeZone: string;
   /** Every day with records, in order. */
   days: readonly string[];
   /** By table and day. */
   held: Readonly<Record<HeldTable, Map<string, readonly Living[]>>>;
-  releases: readonly Release[];
 }
 
 /** The table where the service stores the records of a report. */
@@ -61,30 +54,11 @@ export interface Shown {
 
 /** The records that the service returns for a day of a table at an instant, in the order of their time. */
 export function wordAt(brand: LivingBrand, table: HeldTable, day: string, atMs: number): Shown[] {
-  const releases = brand.releases.filter((release) => release.table === table && isWithin(release, atMs));
   return (brand.held[table].get(day) ?? []).flatMap((living) => {
     const record = versionAt(living, atMs)?.record;
     if (!record) return [];
-    return [{ living, record: releases.reduce((served, { serve }) => serve(served), record) }];
+    return [{ living, record }];
   });
-}
-
-/** Whether the records that the service returns for a day change after `fromMs` and up to `toMs`. */
-export function changesBetween(
-  brand: LivingBrand,
-  table: HeldTable,
-  day: string,
-  { fromMs, toMs }: Span,
-): boolean {
-  const isBetween = (ms: number) => fromMs < ms && ms <= toMs;
-  const held = brand.held[table].get(day) ?? [];
-  return (
-    held.some(({ versions }) => versions.some((version) => isBetween(version.fromMs))) ||
-    (held.length > 0 &&
-      brand.releases.some(
-        (release) => release.table === table && (isBetween(release.fromMs) || isBetween(release.toMs)),
-      ))
-  );
 }
 
 export function isWithin({ fromMs, toMs }: Span, atMs: number): boolean {

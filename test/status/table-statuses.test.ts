@@ -26,6 +26,8 @@ async function statuses(
     store,
     ORDERS,
     {
+      // Before the start date.
+      '2026-09-09': { failure },
       '2026-09-30': read,
       '2026-10-31': read,
       '2026-11-18': unsettled,

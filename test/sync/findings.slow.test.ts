@@ -38,7 +38,6 @@ const committed = async (lake: SampleLake, report: ReportName, day = DAY) =>
 function change(lake: SampleLake, report: ReportName, day: string, of: (held: Held[]) => Held[]): void {
   restate(lake.brand, report, day, of);
 }
-const without = (count: number) => (held: Held[]) => held.slice(count);
 const withFields = (fields: JsonObject, rows: number) => (held: Held[]) =>
   held.map((one, index) => (index < rows ? { ...one, record: { ...one.record, ...fields } } : one));
 
@@ -199,33 +198,6 @@ describe('orders of transactions that are not among the orders', () => {
     expect(await settledRun(lake, { ...options, ...scope })).toEqual([]);
     const { findings = {} } = (await committed(lake, 'transaction_list'))?.checks ?? {};
     expect(findings).not.toHaveProperty('orders_unknown');
-  });
-});
-
-describe('a day whose rows fall', () => {
-  it('is published, and reported until it recovers', async () => {
-    const lake = sample.emptyLake();
-    await run(lake, ['order_list']);
-    const { rows = 0 } = (await committed(lake, 'order_list', AFTER)) ?? {};
-    const lost = lake.brand.records.order_list;
-    const half = Math.round(rows / 2);
-    change(lake, 'order_list', AFTER, without(half));
-    lake.nowMs += HOUR_MS;
-    const { findings } = await run(lake, ['order_list']);
-    expect(findings).toEqual([
-      `order_list ${AFTER} rows fell: ${rows} rows before, ${rows - half} now`,
-      expect.stringMatching(new RegExp(`^order_list ${AFTER} the sum of commission fell: [\\d.]+ before, `)),
-    ]);
-    expect(await wrongReports(lake, TODAY, ['order_list'])).toEqual({});
-    expect(await findingsOf(lake, 'order_list')).toEqual({ [AFTER]: expect.stringContaining('rows_fell') });
-    change(lake, 'order_list', AFTER, (held) => withFields({ status: 'void' }, 1)(held));
-    lake.nowMs += HOUR_MS;
-    expect((await run(lake, ['order_list'])).findings).toEqual([]);
-    expect(await findingsOf(lake, 'order_list')).toEqual({ [AFTER]: expect.stringContaining('rows_fell') });
-    lake.brand.records.order_list = lost;
-    lake.nowMs += HOUR_MS;
-    expect((await run(lake, ['order_list'])).findings).toEqual([]);
-    expect(await findingsOf(lake, 'order_list')).toEqual({});
   });
 });
 

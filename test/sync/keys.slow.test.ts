@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
 import { HOUR_MS, endOfDay, startOfDay } from '../../shared/days.ts';
 import { type JsonObject, numberText } from '../../shared/json.ts';
-import { changesOf } from './changes-of-day.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, ZONE, sampleLake, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -299,60 +298,5 @@ describe('a key of the settings that identifies no record', () => {
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope: scopeOf(report), brandSettings: { reports: { [report]: { refresh: [] } } } });
     expect((await ledgerEntry(lake, report, FIRST)).committed?.values?.keyUnused).toBeUndefined();
-  });
-});
-
-describe('comparing two versions of a day of transactions', () => {
-  const numbered = (field: string) => (record: JsonObject, index: number) => ({
-    ...record,
-    [field]: `T${index}`,
-  });
-
-  it.each<
-    [string, string[] | undefined, (record: JsonObject, index: number) => JsonObject, string | undefined]
-  >([
-    ['by a transaction_id that all records have', undefined, numbered('transaction_id'), 'T0'],
-    ['by an id that all records have', undefined, numbered('id'), 'T0'],
-    [
-      'by the fields of the setting',
-      ['a', 'b'],
-      (record, index) => ({ ...record, a: '1'.repeat(index + 1), b: '1'.repeat(60 - index) }),
-      `1\u001f${'1'.repeat(60)}`,
-    ],
-    [
-      'as whole records if no field is a key',
-      undefined,
-      ({ order_id: _order, sku: _sku, ...record }) => record,
-      undefined,
-    ],
-  ])('works %s', async (_name, key, change, id) => {
-    const lake = sample.emptyLake();
-    const report = 'transaction_list';
-    const brandSettings: JsonObject = { reports: { [report]: key ? { key } : {} } };
-    const sync = async () => {
-      expect((await lake.sync({ scope: scopeOf(report), brandSettings })).status).toBe('complete');
-      expect(await wrong(lake, report)).toEqual({});
-    };
-    const setNote = (note: string) =>
-      restate(lake.brand, report, FIRST, (held) =>
-        held.map((one, index) => ({
-          ...one,
-          record: { ...change(one.record, index), note: index === 0 ? note : 'same' },
-        })),
-      );
-    setNote('before');
-    await sync();
-    setNote('after');
-    lake.nowMs += HOUR_MS;
-    await sync();
-    const rows = await changesOf(lake, report, FIRST);
-    expect(rows).toMatchObject(
-      id === undefined
-        ? [
-            { _what: 'removed', note: 'before' },
-            { _what: 'added', note: 'after' },
-          ]
-        : [{ _what: 'altered', _key: id, note: 'before' }],
-    );
   });
 });

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
 import { type JsonObject, numberText } from '../../shared/json.ts';
 import type { LogEvent } from '../../shared/log-events.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
-import { alter, coverageOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
+import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -139,24 +139,6 @@ describe('clicks that shift while their pages are read', () => {
       await lake.close();
     },
   );
-
-  it('I11: settle an old day after twelve readings that shifted, with a finding', async () => {
-    const ids = Array.from({ length: 200 }, (_, index) => String(2000 + index));
-    const exchanged: Change = (held) => [
-      ...held.slice(2),
-      ...held.slice(-2).map(({ at, record }) => ({ at, record: { ...record, id: ids.pop() ?? '' } })),
-    ];
-    const lake = await clicksLake(next, () => exchanged);
-    let runs = 0;
-    for (let state: string | undefined; state !== 'settled' && runs < 40; lake.nowMs += HOUR_MS) {
-      runs += 1;
-      await lake.sync({ scope: { reports: ['clicks_list'] } });
-      state = (await ledgerEntry(lake, 'clicks_list', DAY)).committed?.state;
-    }
-    expect(runs).toBe(12);
-    expect((await coverageOf(lake, 'clicks_list'))[DAY]?.findings).toMatch(/^given_up/);
-    await lake.close();
-  });
 });
 
 describe('orders without a transid', () => {
@@ -182,39 +164,6 @@ describe('orders without a transid', () => {
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
     expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
-  });
-});
-
-describe('orders whose last page is repeated, with new content in every response', () => {
-  it('I8: are read with few requests', async () => {
-    const lake = await sampleLake({
-      now: '2026-03-10T15:00:00Z',
-      recordsTo: '2026-02-21T04:00:00Z',
-      startDate: DAY,
-      clicksPerDay: 20,
-      interpretations: { pageCap: 3, pastLastPage: 'repeat' },
-    });
-    restate(lake.brand, 'order_list', DAY, ([first]) => {
-      if (!first) throw new Error('the day has orders');
-      const transids = Array.from({ length: 8 }, (_, index) => String(1_000 + index));
-      return transids.map((transid) => ({ at: first.at, record: { ...first.record, transid } }));
-    });
-    lake.service.addFault({
-      on: {
-        when() {
-          for (const held of lake.brand.records.order_list)
-            held.record = { ...held.record, served: lake.service.requests.length };
-          if (lake.service.requests.length > 50) throw new Error('the reading does not end');
-          return false;
-        },
-      },
-      fault: { kind: 'html' },
-    });
-    expect((await lake.sync({ scope: { ...scope, from: DAY, to: DAY } })).status).toBe('complete');
-    expect(await rowsOf(lake)).toBe(8);
-    // Three pages, the last one twice more; and the day's last instant, which has no order.
-    expect(requestsOf(lake, 'order_list')).toHaveLength(6);
-    await lake.close();
   });
 });
 

@@ -136,30 +136,6 @@ describe('a rebuild from raw records', () => {
     expect(outcomesOf(again, 'order_list')).toEqual(every('unchanged', 6, 9));
   });
 
-  it('gives rescued values, which did not fit the first column, a column of their type', async () => {
-    const lake = sample.emptyLake();
-    restate(lake.brand, 'order_list', DAY, (held) =>
-      held.map(({ at, record }, index) => ({
-        at,
-        record: { ...record, amount: index === 0 ? 'on request' : (record.amount ?? null) },
-      })),
-    );
-    await lake.sync({
-      scope: { reports: ['order_list'] },
-      brandSettings: ordersWith({ columns: { amount: 'decimal(18,2)' } }),
-    });
-    const rescued = async () =>
-      (await currentRows(lake, 'order_list', DAY)).filter(({ _rescued }) => typeof _rescued === 'string')
-        .length;
-    expect(await rescued()).toBe(1);
-    const brandSettings = ordersWith({ columns: { amount: 'string' } });
-    await lake.rebuild(scopeOf('order_list', DAY, DAY), { brandSettings });
-    expect(await rescued()).toBe(0);
-    expect((await currentRows(lake, 'order_list', DAY)).map((row) => row.amount_string)).toContain(
-      'on request',
-    );
-  });
-
   it('recreates a damaged snapshot, which is no change', async () => {
     const lake = await synced();
     const { committed } = await ledgerEntry(lake, 'order_list', DAY);

@@ -129,40 +129,6 @@ describe('a click whose detail is refused', () => {
     expect(await wrongReports(lake, TODAY, ['clicks_detail'])).toEqual({});
   });
 
-  it('I11: keeps the day from settling until it is given up, and stays counted', async () => {
-    const lake = sample.emptyLake();
-    const refresh = [{ untilAgeDays: 1, every: '1 day' }];
-    const lastPass = Date.parse('2026-03-11T05:00:00Z');
-    lake.nowMs = lastPass;
-    const brandSettings = {
-      reports: { clicks_list: { refresh }, clicks_detail: { enabled: true, refresh } },
-    };
-    const [refused = ''] = await afterReleased(lake);
-    const stop = refuse(lake, [refused], CODE);
-    await run(lake, { brandSettings });
-    for (const hours of [1, 3, 7, 15, 31, 55, 79]) {
-      expect((await committed(lake))?.state).toBe('closed');
-      lake.nowMs = lastPass + hours * HOUR_MS - MINUTE_MS;
-      expect((await run(lake, { brandSettings })).requested).toEqual([]);
-      lake.nowMs = lastPass + hours * HOUR_MS;
-      expect((await run(lake, { brandSettings })).requested[0]).toBe(refused);
-    }
-    expect(await committed(lake)).toMatchObject({ state: 'settled', refusedLookups: { count: 1 } });
-    expect((await committed(lake))?.refusedLookups).not.toHaveProperty('retryAt');
-    lake.nowMs += 240 * HOUR_MS;
-    expect((await run(lake, { brandSettings })).requested).toEqual([]);
-    expect((await coverageOf(lake, 'clicks_detail'))[DAY]).toMatchObject({
-      state: 'settled',
-      refused_lookups: 1n,
-      findings: 'lookups_given_up (1)',
-    });
-    stop();
-    // With a range, the whole day is read again.
-    const whole = await run(lake, { brandSettings, scope: { ...scope, from: DAY, to: DAY } });
-    expect(whole.day).toMatchObject({ outcome: 'published' });
-    expect(await committed(lake)).not.toHaveProperty('refusedLookups');
-  });
-
   describe('and requested again, after a click that was found before', () => {
     /** A lake whose refused clicks are due and no longer refused. */
     async function refusedBefore(): Promise<{ lake: SampleLake; ids: string[]; refused: string[] }> {

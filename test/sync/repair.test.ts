@@ -2,46 +2,21 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { DAY_MS } from '../../shared/days.ts';
 import { BrandReportsError } from '../../shared/errors.ts';
 import { isJsonObject } from '../../shared/json.ts';
-import { dayPartition, ledgerKey, partitionPath, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
+import { dayPartition, ledgerKey, partitionPath, progressKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { ignoresEmptyRange } from '../fakes/ignores-empty-range.ts';
-import { ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
+import { outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const FIRST = '2026-03-07';
 const TODAY = '2026-03-10';
 const REPORT = 'order_list';
-const scope = { reports: [REPORT] };
 
 const sample = sharedLakes({ now: '2026-03-10T15:00:00Z', startDate: FIRST, reports: [REPORT] });
 let lake: SampleLake;
 beforeEach(() => {
   lake = sample.emptyLake();
-});
-
-async function snapshotOf(day: string): Promise<string> {
-  const { committed } = await ledgerEntry(lake, REPORT, day);
-  return snapshotKey('orders', dayPartition(BRAND, day), committed?.snapshot ?? '');
-}
-
-describe('a damaged snapshot', () => {
-  it.each<[string, (key: string) => void]>([
-    ['removed', (key) => void lake.store.objects.delete(key)],
-    ['cut off', (key) => damageBody(key, (body) => body.slice(0, -8))],
-    ['changed in the middle', (key) => damageBody(key, (body) => body.fill(0, 8, body.length - 400))],
-  ])('is replaced when its day is read again: %s', async (_name, damage) => {
-    await lake.sync();
-    damage(await snapshotOf('2026-03-08'));
-    const outcome = await lake.sync({ scope: { ...scope, from: '2026-03-08', to: '2026-03-08' } });
-    expect(outcomesOf(outcome, REPORT)).toEqual({ '2026-03-08': 'published' });
-    expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
-  });
-
-  function damageBody(key: string, change: (body: Uint8Array) => Uint8Array): void {
-    const stored = lake.store.objects.get(key);
-    if (stored) lake.store.objects.set(key, { ...stored, body: change(Uint8Array.from(stored.body)) });
-  }
 });
 
 describe('a committed day that cannot be published', () => {

@@ -57,19 +57,6 @@ describe('a day of transactions', () => {
     expect([state, due]).toEqual(['settled', undefined]);
   });
 
-  it('I11: is re-read as often as other days if a filter selects a final state', async () => {
-    const brandSettings = { reports: { [REPORT]: { refresh, filters: { order_status: 'paid' } } } };
-    const lake = lakeOf('new');
-    await run(lake, { brandSettings });
-    setState(lake, 'paid');
-    for (let days = 0; days < 8; days += 1) {
-      await run(lake, { brandSettings });
-      lake.nowMs += DAY_MS;
-    }
-    const { committed } = await ledgerEntry(lake, REPORT, DAY);
-    expect(committed?.rows).toBe(recordsOfDay(lake.brand, REPORT, DAY).length);
-  });
-
   it('I11: is re-read after `refresh` ends while a record can change, until its limit', async () => {
     const lake = lakeOf('new');
     const ages: number[] = [];
@@ -81,27 +68,6 @@ describe('a day of transactions', () => {
     }
     expect(ages).toEqual([47, 54, 68, 390, 404]);
   });
-
-  it.each<[string, object]>([
-    ['another word is final', { states: { words: { paid: 'new' } } }],
-    ['a filter is set', { filters: { publisher_id: 'nobody' } }],
-    ['the policy is longer', { refresh: [{ untilAgeDays: 900, every: '1 day' }] }],
-  ])(
-    'I11: keeps its rows once settled and is not read even if the settings change so that %s',
-    async (_name, change) => {
-      const lake = lakeOf('paid');
-      await run(lake);
-      lake.nowMs += 60 * DAY_MS;
-      const { committed } = await run(lake);
-      expect(committed?.state).toBe('settled');
-      lake.brand.records[REPORT] = [];
-      lake.nowMs += DAY_MS;
-      for (const timeZone of ['America/New_York', 'America/Toronto']) {
-        const brandSettings = { timeZone, reports: { [REPORT]: { refresh, ...change } } };
-        expect(await run(lake, { brandSettings })).toEqual({ outcome: undefined, committed });
-      }
-    },
-  );
 
   it('is left as it was if the service refuses a day that is only re-read because of its states', async () => {
     const lake = lakeOf('new');

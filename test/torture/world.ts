@@ -86,7 +86,6 @@ export function worldOf(seed: number, random: Random): World {
       timeZone,
       days: daysFrom(addDays(startDate, -1), lastDay),
       held: { clicks: new Map(), orders: new Map(), transactions: new Map(), attribution: new Map() },
-      releases: [],
     },
     credentials: account,
     secrets: new Set([account.token, account.secret]),

@@ -106,31 +106,6 @@ describe.each(LIVES)('over what is stored of life %i', (seed) => {
       );
     expect(sorted(rounded(found))).toEqual(sorted(rounded(asRows(expected))));
   });
-
-  it('the rows at an instant are those of the last reading up to then', async () => {
-    for (const share of [0.2, 0.5, 0.8, 1]) {
-      const at =
-        Date.parse('2024-02-01T00:00:00Z') +
-        Math.floor((share * (NOW - Date.parse('2024-02-01T00:00:00Z'))) / HOUR) * HOUR;
-      const expected = DAYS.flatMap((dt) =>
-        (oracle.recordsAt(life, dt, at) ?? []).map((record) => ({ dt, ...record })),
-      );
-      const found = await rows(atSql(timeOf(at)));
-      expect(sorted(found)).toEqual(
-        sorted(
-          asRows(
-            expected.map(({ dt, key, state, publisher, counted }) => ({
-              dt,
-              key,
-              state,
-              publisher_id: publisher,
-              counted,
-            })),
-          ),
-        ),
-      );
-    }
-  });
 });
 
 describe('the key of a current row', () => {
@@ -253,16 +228,3 @@ describe('what was paid of a key whose field was renamed', () => {
     ).toEqual([{ reversed_after_paid: reversed, unknown_amounts: unknown }]);
   });
 });
-
-/** The one formula: an instant is a place of each day; then the first rows of each group after it. */
-function atSql(instant: string): string {
-  const values = 'dt, key, state, publisher_id, counted';
-  const later = `SELECT h.* FROM order_history h JOIN (
-      SELECT dt, COALESCE((SELECT max(_place) FROM orders_before b WHERE b.dt = c.dt AND _by <= TIMESTAMP '${instant}'), 0) AS at_place
-      FROM coverage c WHERE first_by <= TIMESTAMP '${instant}'
-    ) p ON p.dt = h.dt WHERE h.place > at_place`;
-  return `SELECT ${values} FROM (SELECT *, min(place) OVER (PARTITION BY dt, key) AS first_place FROM (${later})) WHERE key IS NOT NULL AND place = first_place AND what <> 'added'
-    UNION ALL SELECT ${values} FROM (
-      SELECT ${values} FROM (${later}) WHERE key IS NULL AND what IN ('now', 'removed')
-      EXCEPT ALL SELECT ${values} FROM (${later}) WHERE key IS NULL AND what = 'added')`;
-}

@@ -106,17 +106,7 @@ All days: ${options.page}
     const reported = fell('2026-11-10', 'reported before', 5);
     const message = changeMessage({ opened, remaining: [reported], leaving: [], solved: [solved] }, options);
     expect(message.subject).toBe('BrandReports: problems: 1 new, 1 open; findings: 2 new, 1 solved');
-    expect(
-      message.text,
-    ).toBe(`BrandReports, 2026-11-20 15:50 UTC: problems: 1 new, 1 open; findings: 2 new, 1 solved.
-
-NEW
-- acme order_list: 2 days failed: 2026-11-18 to 2026-11-19
-  since 2026-11-19 06:00 UTC
-  Why: config (no_credentials): the secret brand-reports/acme does not exist
-  What to do: Fix what the message names, then: test BrandReports-sync with the event {"brand":"acme"}
-  https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-sync?tab=testing
-
+    expect(message.text).toContain(`
 FINDINGS
 - acme order_list: rows fell on 2 days: 2026-11-17 to 2026-11-18
   since 2026-11-20 06:00 UTC
@@ -125,9 +115,8 @@ FINDINGS
 
 SOLVED
 - acme transaction_list: 1 day overdue: 2026-11-17 (since 2026-11-18 06:00 UTC)
-
-All days: ${options.page}
 `);
+    expect(message.text).not.toContain('reported before');
   });
 
   it.each<[string, Parameters<typeof changeMessage>[0], string]>([
