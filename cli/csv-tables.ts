@@ -8,6 +8,7 @@ import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { counted } from '../shared/exact-number.ts';
 import { note } from './output.ts';
+import { literal } from './sql-files.ts';
 import { oneLine } from './terminal-text.ts';
 
 export interface CsvTable {
@@ -53,14 +54,14 @@ export async function createCsvTables(
     // DuckDB would read these characters as a pattern, and a path that is not absolute as an address.
     const path = resolve(file).replaceAll(/[*?[]/g, '[$&]');
     try {
-      const source = `${text(path)}, ${OPTIONS}, skip = ${contents.skip}`;
+      const source = `${literal(path)}, ${OPTIONS}, skip = ${contents.skip}`;
       const { delimiter, hasHeader, columns } = await dialectOf(connection, source, contents);
-      const rows = `read_csv(${source}, delim = ${text(delimiter)}, header = ${hasHeader})`;
+      const rows = `read_csv(${source}, delim = ${literal(delimiter)}, header = ${hasHeader})`;
       await connection.run(`CREATE TABLE "${name}" AS FROM ${rows}`);
       const read = await connection.runAndReadAll(`SELECT count(*) FROM "${name}"`);
       const count = counted(Number(read.getRows()[0]?.[0]), 'row');
       const found =
-        columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : text(delimiter)}`;
+        columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : literal(delimiter)}`;
       const header = hasHeader ? 'first line is the header' : 'no header found';
       note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
     } catch (thrown) {
@@ -73,14 +74,14 @@ export async function createCsvTables(
 async function dialectOf(connection: DuckDBConnection, source: string, { heading, delimiters }: Contents) {
   // A text in quotes may contain the same delimiter in each line, too.
   for (const delimiter of DELIMITERS.filter((each) => heading.includes(each))) {
-    const found = await sniffed(connection, source, `, delim = ${text(delimiter)}`).catch(() => undefined);
+    const found = await sniffed(connection, source, `, delim = ${literal(delimiter)}`).catch(() => undefined);
     if (found && found.columns.length > 1) return found;
   }
   // No delimiter divides all lines. If the file has one anyway, a line is broken, and DuckDB would read each line as one cell.
   for (const delimiter of delimiters.filter((each) => each !== ',' || heading.includes(each))) {
     const columns = heading.split(delimiter).map((_, index) => `column${index}`);
     const types = columns.map((column) => `${column}: 'VARCHAR'`).join(', ');
-    const fixed = `auto_detect = false, header = true, delim = ${text(delimiter)}, columns = {${types}}`;
+    const fixed = `auto_detect = false, header = true, delim = ${literal(delimiter)}, columns = {${types}}`;
     await connection.run(`SELECT count(*) FROM read_csv(${source}, ${fixed})`);
   }
   return sniffed(connection, source, '');
@@ -169,10 +170,6 @@ function unreadable(file: string, thrown: unknown): BrandReportsError {
   return badCsv(
     `${file} cannot be read as CSV (${why.replace(/ *".*$/, '')}). Export it again as CSV in UTF-8 with a header, and with one kind of line end.`,
   );
-}
-
-function text(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
 }
 
 function badCsv(message: string) {

@@ -10,7 +10,7 @@ import { configError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { joined } from './output.ts';
 import { TEXTS, asSqlError, cell, prepared, query } from './query-result.ts';
-import { literal } from './sql-files.ts';
+import { identifier, literal } from './sql-files.ts';
 
 const FORMATS = ['csv', 'json', 'parquet'] as const;
 type FileFormat = (typeof FORMATS)[number];
@@ -92,7 +92,7 @@ async function copyToParquet(connection: DuckDBConnection, sql: string, path: st
   const described = await connection.runAndReadAll(`DESCRIBE ${rows}`).catch(asSqlError);
   // Parquet has no integer of 128 bits, the type of each sum: DuckDB would write a double and lose digits.
   const exact = described.getRowsJson().flatMap(([column, type]) => {
-    const name = `"${cell(column, undefined).replaceAll('"', '""')}"`;
+    const name = identifier(cell(column, undefined));
     const decimal = cell(type, undefined).replaceAll(/\bU?HUGEINT\b/g, 'DECIMAL(38,0)');
     return decimal === type ? [] : [`CAST(${name} AS ${decimal}) AS ${name}`];
   });
