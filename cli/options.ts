@@ -75,29 +75,26 @@ export class CliCommand extends Command {
   }
 }
 
-export function day(text: string): string {
-  if (isDay(text)) return text;
-  throw new InvalidArgumentError('Not a day of the calendar. Use YYYY-MM-DD, e.g. 2026-01-31.');
+/** @returns a parser of an option's text @param allowed ends the message for another text */
+function checked(is: (text: string) => boolean, allowed: string): (text: string) => string {
+  return (text) => {
+    if (is(text)) return text;
+    throw new InvalidArgumentError(allowed);
+  };
 }
 
-function isMonth(text: string): boolean {
-  return isDay(`${text}-01`);
-}
-
-export function month(text: string): string {
-  if (isMonth(text)) return text;
-  throw new InvalidArgumentError('Not a month. Use YYYY-MM, e.g. 2026-01.');
-}
+const isMonth = (text: string) => isDay(`${text}-01`);
+export const day = checked(isDay, 'Not a day of the calendar. Use YYYY-MM-DD, e.g. 2026-01-31.');
+export const month = checked(isMonth, 'Not a month. Use YYYY-MM, e.g. 2026-01.');
+export const command = checked(
+  (text) => text.trim() !== '',
+  'Not a command. Use one for the shell, e.g. "cat >> events.ndjson".',
+);
 
 export function seconds(text: string): number {
   const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
   if (number > 0) return number;
   throw new InvalidArgumentError('Not a number of seconds. Use a number above 0, e.g. 600.');
-}
-
-export function command(text: string): string {
-  if (text.trim() !== '') return text;
-  throw new InvalidArgumentError('Not a command. Use one for the shell, e.g. "cat >> events.ndjson".');
 }
 
 export function port(text: string): number {

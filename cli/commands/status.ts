@@ -7,7 +7,7 @@ import { configError } from '../../shared/errors.ts';
 import { dayId, readCloses } from '../../shared/lake/documents/close.ts';
 import { amountText, counted } from '../../shared/exact-number.ts';
 import { hashOfSettings, settingsInUse, usedSettings } from '../../shared/lake/documents/brand-settings.ts';
-import { type ReportLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
+import { type ReportLedgers, committedDays, readLedgers } from '../../shared/lake/documents/read.ts';
 import { gapText } from '../../shared/lake/documents/role-gaps.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -122,18 +122,14 @@ async function movedLines(
   return lines;
 }
 
-function anewPlaces(ledgers: readonly ReportLedgers[], brand: string): ReadonlyMap<string, number> {
-  const days = ledgers
-    .filter((each) => each.brand === brand)
-    .flatMap(({ report, ledgers: months }) =>
-      [...months.values()].flatMap((ledger) =>
-        Object.entries(ledger.days).flatMap(([day, { committed }]) => {
-          const { anewPlace } = committed?.history ?? {};
-          return anewPlace === undefined ? [] : [[dayId({ report: report.name, day }), anewPlace] as const];
-        }),
-      ),
-    );
-  return new Map(days);
+function anewPlaces(ledgers: readonly ReportLedgers[], of: string): ReadonlyMap<string, number> {
+  const places = committedDays(ledgers).flatMap(({ brand, report, day, committed }) => {
+    const { anewPlace } = committed.history ?? {};
+    return brand !== of || anewPlace === undefined
+      ? []
+      : [[dayId({ report: report.name, day }), anewPlace] as const];
+  });
+  return new Map(places);
 }
 
 const FAIL_ON: readonly string[] = [...PROBLEM_STATES, 'problem', 'finding'];
