@@ -47,9 +47,7 @@ export async function createCsvTables(
       "FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function') AND keyword_name = lower($1)";
     const words = await connection.runAndReadAll(reserved, [name]);
     if (words.currentRowCount > 0)
-      throw badCsv(
-        `--csv ${name}=… names a table like a word of SQL. Choose another name, for example invoice.`,
-      );
+      throw badCsv(`--csv ${name}=… is a word of SQL. Choose another name, e.g. invoice.`);
     const contents = await contentsOf(file);
     // DuckDB would read these characters as a pattern, and a path that is not absolute as an address.
     const path = resolve(file).replaceAll(/[*?[]/g, '[$&]');
@@ -117,18 +115,14 @@ async function contentsOf(file: string): Promise<Contents> {
   if (bytes.includes(0))
     throw badCsv(`${file} contains the character NUL, so it is not text. Export it again as CSV.`);
   if (!isUtf8(bytes))
-    throw badCsv(
-      `${file} is not UTF-8. It is probably Windows-1252 or Latin-1, as spreadsheets write CSV. ${converted('WINDOWS-1252', file)}`,
-    );
+    throw badCsv(`${file} is not UTF-8, but probably Windows-1252. ${converted('WINDOWS-1252', file)}`);
   const head = bytes.toString('utf8', 0, HEAD_BYTES).replace(/^\ufeff/, '');
   if (head.trim() === '' && bytes.toString().trim() === '')
     throw badCsv(`${file} is empty. Name a CSV file with at least a header.`);
   const skip = head.split(LINE_END).findIndex((line) => !/^ *$/.test(line));
   const heading = head.replaceAll(QUOTED, '').split(LINE_END)[skip] ?? '';
   if (/^sep=/i.test(heading))
-    throw badCsv(
-      `The first line of ${file}, "${heading}", is for a spreadsheet program. Remove it: tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
-    );
+    throw badCsv(`The first line of ${file}, "${heading}", is for a spreadsheet program. Remove it.`);
   return { skip, heading, delimiters: DELIMITERS.filter((delimiter) => bytes.includes(delimiter)) };
 }
 
@@ -162,13 +156,14 @@ function unreadable(file: string, thrown: unknown): BrandReportsError {
     [];
   if (line !== undefined)
     return badCsv(
-      `${file}, line ${line}, does not fit the other lines${reason && ` (${reason})`}. Correct the line: each line needs as many cells as the first one, and a cell with a delimiter, a quote or a line break needs quotes around it.`,
+      `${file}, line ${line}, does not fit the other lines${reason && ` (${reason})`}. Correct it.`,
     );
   if (/Out of Memory/.test(message))
     return badCsv(`${file} is too large for the memory of a query. Divide it.`);
   const [why = ''] = message.split('\n', 1);
+  const [reasonShown] = why.split(/ *"/, 1);
   return badCsv(
-    `${file} cannot be read as CSV (${why.replace(/ *".*$/, '')}). Export it again as CSV in UTF-8 with a header, and with one kind of line end.`,
+    `${file} cannot be read as CSV (${reasonShown}). Export it again, with one kind of line end.`,
   );
 }
 

@@ -76,9 +76,7 @@ export async function rewriteDatabase({ store }: Lake, settings: LakeSettings | 
   } catch (thrown) {
     const old = `${databaseFile(folder)} could not be replaced and shows an older state of the lake`;
     const next = `Next step: ${printedCommand('open', [], { lake: folder })}`;
-    note(
-      oneLine(`warning: ${old}: ${asBrandReportsError(thrown).message}. The lake itself is current. ${next}`),
-    );
+    note(oneLine(`warning: ${old}: ${asBrandReportsError(thrown).message}. ${next}`));
     return false;
   }
 }

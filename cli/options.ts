@@ -107,13 +107,11 @@ function past(text: string): Past {
   const atMs = isInstant(text) ? Date.parse(text) : Number.POSITIVE_INFINITY;
   if (atMs <= Date.now()) return atMs;
   throw new InvalidArgumentError(
-    'Neither an instant of the past with a time zone nor a closed month. Use e.g. 2026-01-31T06:00:00Z or 2026-01.',
+    'Neither of the past nor a month. Use e.g. 2026-01-31T06:00:00Z or 2026-01.',
   );
 }
 
 function instant(text: string): Date {
   if (isInstant(text)) return new Date(text);
-  throw new InvalidArgumentError(
-    'Not an instant with a time zone. Use e.g. 2026-01-31T06:00:00Z or 2026-01-31T01:00:00-05:00.',
-  );
+  throw new InvalidArgumentError('Not an instant with a time zone. Use e.g. 2026-01-31T06:00:00Z.');
 }

@@ -18,14 +18,9 @@ type FileFormat = (typeof FORMATS)[number];
 /** @throws BrandReportsError `config` if the ending is unknown, or belongs to another format than `wanted` */
 export function fileFormat(file: string, wanted: string | undefined): FileFormat {
   const found = FORMATS.find((format) => extname(file).toLowerCase() === `.${format}`);
-  if (found === undefined)
-    throw badOutput(
-      `${file} has no known ending. Allowed: ${FORMATS.map((format) => `.${format}`).join(', ')}.`,
-    );
+  if (found === undefined) throw badOutput(`${file} has no known ending. Allowed: .${FORMATS.join(', .')}.`);
   if (wanted === undefined || wanted === found) return found;
-  throw badOutput(
-    `The ending of ${file} means ${found}, but ${wanted} is requested as well. Leave --format and --json out.`,
-  );
+  throw badOutput(`${file} means ${found}, but ${wanted} is requested too. Leave --format and --json out.`);
 }
 
 /** `write` gets a path in an empty folder. @throws BrandReportsError `config` if the place is in the lake, a folder or missing */

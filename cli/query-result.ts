@@ -64,10 +64,8 @@ export function asSqlError(thrown: unknown): never {
   if (/INTERRUPT Error/.test(message))
     throw configError('sql', 'The SQL took too long and was ended. Select fewer days or columns.');
   const isOfDay = /Cannot (compare|mix) .*VARCHAR.*(DATE|TIMESTAMP)|(DATE|TIMESTAMP).*VARCHAR/.test(message);
-  throw configError(
-    'sql',
-    isOfDay ? `${message}\ndt is text: compare the column day, which is a DATE, instead.` : message,
-  );
+  const next = '\ndt is text: compare the column day, which is a DATE, instead.';
+  throw configError('sql', isOfDay ? message + next : message);
 }
 
 async function* jsonText(result: QueryResult): AsyncGenerator<string> {

@@ -64,12 +64,10 @@ function openCache(): string {
   if (access === 'write')
     throw configError(
       'unsafe_cache',
-      `Other users may change the copies of the lake in ${cache}. Remove them: rm -r ${shellWord(cache)}. The next query downloads them again; XDG_CACHE_HOME names another folder.`,
+      `Other users may change ${cache}. Remove them: rm -r ${shellWord(cache)}.`,
     );
   if (access === 'read')
-    note(
-      `warning: other users may read the copies of the lake in ${cache}. Keep them out: chmod 700 ${shellWord(cache)}`,
-    );
+    note(`warning: other users may read the copies in ${cache}. Next: chmod 700 ${shellWord(cache)}`);
   const intruders = mayReplace(cache);
   if (intruders) {
     const replaceable = `${intruders.who} may replace the copies of the lake in ${cache}, because ${intruders.why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${intruders.nextStep}`;

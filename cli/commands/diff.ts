@@ -49,10 +49,7 @@ The same as SQL: the views "changes" (each record) and "restatements" (each day)
         return json ? printJson({ settings, ...review }) : print(reviewText(review, settings));
       }
       if (name === undefined || of === undefined || settings !== undefined)
-        throw configError(
-          'bad_source',
-          'Name a report and a day, e.g. "brand-reports diff orders 2026-01-31", or new settings alone, e.g. "brand-reports diff --settings new-settings.jsonc".',
-        );
+        throw configError('bad_source', 'Name a report and a day, or new settings alone: --settings FILE.');
       const report = reportNamed(name);
       const found = await changedDays(store, report, of, json ? MAX_JSON_RECORDS : MAX_SHOWN_RECORDS);
       const days = found.filter((each) => brand === undefined || each.brand === brand);

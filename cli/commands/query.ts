@@ -78,10 +78,8 @@ const SQL_ERRORS = ['sql', 'sql_refused', 'unknown_table'];
 async function readSql(argument: string | undefined): Promise<string> {
   if (argument !== undefined && argument !== '-') return argument;
   if (argument === '-' || !process.stdin.isTTY) return (await text(process.stdin)).replace(/^\ufeff/, '');
-  throw configError(
-    'bad_source',
-    `Give the SQL as an argument, or on standard input. Try: ${printedCommand('query', ['SHOW TABLES'])}`,
-  );
+  const next = `Give it as an argument, or on standard input: ${printedCommand('query', ['SHOW TABLES'])}`;
+  throw configError('bad_source', `There is no SQL. ${next}`);
 }
 
 async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise<void> {

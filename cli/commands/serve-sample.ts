@@ -32,11 +32,8 @@ export function addServeSample(program: CliCommand): void {
         print(`The sample service is running at ${service.url}. Press Ctrl-C to stop it.`);
         for (const { name, baseUrl, timeZone } of Object.values(service.brands))
           print(`  ${name}  ${baseUrl}  ${timeZone}`);
-        print(
-          files
-            ? `Sync it with: ${printedCommand('sync', [], files)}`
-            : 'To sync from it, start it with --write-settings FOLDER, which writes the settings and credentials for sync.',
-        );
+        if (files) print(`Sync it with: ${printedCommand('sync', [], files)}`);
+        else print('To sync from it, start it with --write-settings FOLDER.');
         await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
       } finally {
         await service.close();

@@ -170,10 +170,8 @@ async function writePage(file: string, markup: string): Promise<void> {
     if (there && !there.isFile()) await writeFile(file, markup);
     else await replaceFile(file, markup);
   } catch (error) {
-    throw configError(
-      'page_unwritable',
-      `The page ${file} cannot be written (${textOf(error, 'code')}). Name another file: --html FILE.`,
-    );
+    const why = `The page ${file} cannot be written (${textOf(error, 'code')})`;
+    throw configError('page_unwritable', `${why}. Name another file: --html FILE.`);
   }
   print(`The calendar is in ${resolve(file)}.`);
 }

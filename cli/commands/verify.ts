@@ -96,7 +96,7 @@ export function addVerify(program: CliCommand): void {
       if (tables.length + documents.length === 0)
         throw configError(
           'nothing_to_verify',
-          `There is nothing to verify: ${access.lake.store.url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
+          `${access.lake.store.url} has no such day. Correct the flags.`,
         );
       const failed = unusable.size > 0 || tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';

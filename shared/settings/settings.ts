@@ -59,10 +59,8 @@ export function settingsInput(text: string, origin: string): unknown {
   if (!isJsonObject(file) || !('context' in file || 'app' in file)) return file;
   const { context } = file;
   if (isJsonObject(context) && context.brandReports !== undefined) return context.brandReports;
-  throw configError(
-    'settings_missing',
-    `${origin} has no settings: put them under "context": { "brandReports": … }.`,
-  );
+  const next = 'put them under "context": { "brandReports": … }.';
+  throw configError('settings_missing', `${origin} has no settings: ${next}`);
 }
 
 /** @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed */
