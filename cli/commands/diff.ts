@@ -28,10 +28,7 @@ export function addDiff(program: CliCommand): void {
     .argument('[report]', 'a report or its table, e.g. orders')
     .argument('[day]', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
-    .option(
-      '--settings <file>',
-      'instead of a day: list the payouts that these settings would change and the days that a run would read, before a run adopts them',
-    )
+    .option('--settings <file>', 'list the payouts that these settings would change, and the days to read')
     .takes('lake')
     .option('--json', 'print the changes as one JSON document')
     .example(

@@ -33,11 +33,7 @@ export function addQuery(program: CliCommand): void {
     .command('query')
     .description('run SQL on the lake, as it is now or as it was')
     .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or no argument: standard input')
-    .option(
-      '--csv <name=file>',
-      'a CSV file in UTF-8 as a table of texts beside the tables of the lake, e.g. invoice=invoice.csv (several times)',
-      csvTable,
-    )
+    .option('--csv <name=file>', 'a CSV file in UTF-8 as a table of texts (several times)', csvTable)
     .takes('lake', 'settings', 'asOf')
     .addOption(
       new Option('--format <format>', 'how the rows are printed (default: table)')

@@ -19,10 +19,7 @@ export function addServeSample(program: CliCommand): void {
     .command('serve-sample')
     .description('serve sample reports on this machine, until Ctrl-C')
     .option('--port <n>', 'the port; 0 picks any free port', port, 0)
-    .option(
-      '--write-settings <folder>',
-      'write a settings.json and a credentials.json for it into this folder',
-    )
+    .option('--write-settings <folder>', 'write its settings.json and credentials.json into this folder')
     .example('serve-sample --port 8080 --write-settings sample-settings')
     .action(async (flags: ServeFlags) => {
       const service = await startSampleService({ port: flags.port });

@@ -46,19 +46,13 @@ export function addStatement(program: CliCommand): void {
     .option('--brand <name>', 'only this brand (default: each that has days of the month)')
     .option('--publisher <id>', 'only this publisher')
     .addOption(
-      new Option(
-        '--format <format>',
-        'the format of the output (default: table, which has sums only)',
-      ).choices(Object.keys(FORMATS)),
+      new Option('--format <format>', 'default: table, which has sums only').choices(Object.keys(FORMATS)),
     )
-    .option(
-      '--output <file>',
-      'write to a file; without --format its ending decides the format: .csv, .json or .html',
-    )
+    .option('--output <file>', 'write to a file; its ending is the format: .csv, .json or .html')
     .takes('lake', 'settings')
     .example(
       ['statement --month 2026-10', 'statement --month 2026-10 --publisher 1012 --output statement.html'],
-      'The statement of a closed month is the same as long as its close exists. docs/how-to/statements.md describes the formats.',
+      'The statement of a closed month is the same as long as its close exists.',
     )
     .action(async (flags: StatementFlags) => {
       const format = formatOf(flags);

@@ -44,19 +44,9 @@ export function addStatus(program: CliCommand): void {
     .takes('brand')
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
     .takes('lake', 'settings', 'now')
-    .addOption(
-      new Option(
-        '--fail-on <words>',
-        `exit with 1 if a day has one of these states, separated by commas: ${FAIL_ON.join(', ')}; "problem" means each of the states before it`,
-      ).argParser(failOnWords),
-    )
+    .option('--fail-on <words>', `exit with 1 if a day is one of: ${FAIL_ON.join(', ')}`, failOnWords)
     .option('--json', 'print every day as one JSON document')
-    .addOption(
-      new Option(
-        '--html <file>',
-        `write the calendar as a page (default: the last ${MAX_MONTHS} months)`,
-      ).conflicts('json'),
-    )
+    .addOption(new Option('--html <file>', 'write the calendar of two years as a page').conflicts('json'))
     .example([
       'status --brand acme --month 2026-01',
       'status --html coverage.html',

@@ -60,16 +60,10 @@ export function addVerify(program: CliCommand): void {
     .option('--brand <name>', 'only this brand')
     .option('--from <day>', 'only this day and later days', day)
     .option('--to <day>', '… up to and including this day', day)
-    .option(
-      '--restore',
-      'first put back the newest usable version of each damaged document; its bytes are copied',
-    )
+    .option('--restore', 'first put back the newest usable version of each damaged document')
     .takes('lake', 'database', 'settings', 'credentials')
     .option('--json', 'print the findings as one JSON document')
-    .example(
-      ['verify orders transactions --from 2026-01-01 --to 2026-01-31', 'verify --restore'],
-      'It needs only the lake. The other flags appear in the commands that it prints.',
-    )
+    .example(['verify orders transactions --from 2026-01-01 --to 2026-01-31', 'verify --restore'])
     .action(async (names: string[], { restore = false, ...flags }: RunFlags & { restore?: boolean }) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
