@@ -1,5 +1,4 @@
 import { fstatSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
@@ -17,7 +16,7 @@ import type { CliCommand, SharedFlags } from '../options.ts';
 import { counted } from '../../shared/exact-number.ts';
 import { note, printJson, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
+import { writeRows } from '../query-file.ts';
 import { TEXTS, query } from '../query-result.ts';
 import { type SqlLake, createSqlConnection, viewsOfLake } from '../sql-tables.ts';
 import { oneLine, printable } from '../terminal-text.ts';
@@ -41,7 +40,12 @@ export function addQuery(program: CliCommand): void {
         .conflicts('json'),
     )
     .option('--json', 'print the rows as one JSON array of objects: --format json')
-    .option('--output <file>', 'write the rows to a file; its ending is the format: .csv, .json or .parquet')
+    .addOption(
+      new Option('--output <file>', 'write the rows to a .csv, .json or .parquet file').conflicts([
+        'format',
+        'json',
+      ]),
+    )
     .example(
       [
         'query "SELECT publisher_id, currency, sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"',
@@ -56,7 +60,7 @@ export function addQuery(program: CliCommand): void {
       const lake = { ...(await sqlLake(flags)), asOf: flags.asOf, csvs: flags.csv };
       try {
         if (flags.output === undefined) await printRows(lake, sql, flags);
-        else await saveRows(lake, sql, flags.output, flags);
+        else await saveRows(lake, sql, flags.output);
       } catch (thrown) {
         const error = withNames(thrown, flags.csv);
         if (!(error instanceof BrandReportsError) || !SQL_ERRORS.includes(error.code)) throw thrown;
@@ -96,17 +100,8 @@ export function csvOutput(): (text: string) => string {
   return (lines) => printable(lines.replaceAll('\r\n', '\n'));
 }
 
-async function saveRows(
-  lake: SqlLake,
-  sql: string,
-  file: string,
-  { json, format }: QueryFlags,
-): Promise<void> {
-  const ending = fileFormat(file, json ? 'json' : format);
-  const rows = await writeWhole(file, lake.store.localFolder, async (path) => {
-    const connection = await createSqlConnection({ ...lake, outputFolder: dirname(path) }, sql);
-    return writeRows(connection, sql, ending, path).finally(() => connection.closeSync());
-  });
+async function saveRows(lake: SqlLake, sql: string, file: string): Promise<void> {
+  const rows = await writeRows(lake, sql, file);
   note(oneLine(`(${counted(rows, 'row')} in ${file}${asOfText(lake)})`));
 }
 

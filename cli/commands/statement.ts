@@ -3,10 +3,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { Option } from 'commander';
-import { configError } from '../../shared/errors.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { joined, note, printPieces } from '../output.ts';
-import { writeWhole } from '../query-file.ts';
+import { formatOfFile, writeWhole } from '../query-file.ts';
 import { TEXTS, query } from '../query-result.ts';
 import { writableLake } from '../run-options.ts';
 import { literal } from '../sql-files.ts';
@@ -55,8 +54,8 @@ export function addStatement(program: CliCommand): void {
       'The statement of a closed month is the same as long as its close exists.',
     )
     .action(async (flags: StatementFlags) => {
-      const format = formatOf(flags);
-      const { month: of, brand, publisher } = flags;
+      const { month: of, brand, publisher, output } = flags;
+      const format = flags.format ?? (output === undefined ? 'table' : formatOfFile(output, FILE_FORMATS));
       const access = await writableLake(flags);
       const options = { ...access, month: of, brand };
       const { connection, statements } = await readStatements(options, publisher);
@@ -65,24 +64,15 @@ export function addStatement(program: CliCommand): void {
         // CSV has no place for notes.
         if (format === 'csv')
           for (const { brand, notes } of statements) note(oneLine(`${brand}: ${notes.join('; ')}`));
-        if (flags.output === undefined) await printPieces(pieces, ...(format === 'csv' ? [csvOutput()] : []));
+        if (output === undefined) await printPieces(pieces, ...(format === 'csv' ? [csvOutput()] : []));
         else
-          await writeWhole(flags.output, access.lake.store.localFolder, (path) =>
+          await writeWhole(output, access.lake.store.localFolder, (path) =>
             pipeline(Readable.from(joined(pieces)), createWriteStream(path, { flags: 'wx' })),
           );
       } finally {
         connection.closeSync();
       }
     });
-}
-
-/** @throws BrandReportsError `config` if the file's ending is not a format and --format is missing */
-function formatOf({ format, output }: StatementFlags): Format {
-  const ofFile = FILE_FORMATS.find((each) => output?.toLowerCase().endsWith(`.${each}`));
-  if (output === undefined || format !== undefined || ofFile !== undefined)
-    return format ?? ofFile ?? 'table';
-  const message = `${output} has no known ending. Allowed: .csv, .json and .html, or add --format.`;
-  throw configError('bad_output', message);
 }
 
 export async function* statementTables(
