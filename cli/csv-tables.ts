@@ -122,7 +122,9 @@ async function contentsOf(file: string): Promise<Contents> {
   const skip = head.split(LINE_END).findIndex((line) => !/^ *$/.test(line));
   const heading = head.replaceAll(QUOTED, '').split(LINE_END)[skip] ?? '';
   if (/^sep=/i.test(heading))
-    throw badCsv(`The first line of ${file}, "${heading}", is for a spreadsheet program. Remove it.`);
+    throw badCsv(
+      `Remove the first line, "${heading}": tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
+    );
   return { skip, heading, delimiters: DELIMITERS.filter((delimiter) => bytes.includes(delimiter)) };
 }
 

@@ -58,10 +58,8 @@ export async function prepareQuery(
 }
 
 function refused(what: string) {
-  return configError(
-    'sql_refused',
-    `${what}. SQL only reads the lake. Allowed: one SELECT (also WITH, FROM and PIVOT), DESCRIBE, SHOW, SUMMARIZE or VALUES, e.g. "SHOW TABLES". To save rows, use --output FILE with a SELECT; of several statements, run each by itself.`,
-  );
+  const allowed = 'one SELECT (also WITH, FROM and PIVOT), DESCRIBE, SHOW, SUMMARIZE or VALUES';
+  return configError('sql_refused', `${what}. Allowed: ${allowed}. To save rows, use --output FILE.`);
 }
 
 const MAX_QUOTED = 60;

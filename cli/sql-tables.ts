@@ -1,7 +1,6 @@
 /**
- * Each table is a view over the Parquet files that the ledgers name now, so a query sees exactly the committed rows (I3). Only the
- * tables that the SQL names, or that its views read, are created, because the files of a lake in S3 have to be downloaded first.
- * Before the caller's SQL runs, DuckDB is locked: it can read the lake's folder and no other file.
+ * Each table is a view over the Parquet files that the ledgers name now, so a query sees exactly the committed rows (I3). Only
+ * tables that the SQL reads are created, because the files of a lake in S3 have to be downloaded first.
  */
 import { resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -179,7 +178,7 @@ export async function createRelations(
   if (/[=*?[]/.test(files.folder))
     throw configError(
       'lake_folder',
-      `The path ${files.folder} contains "=", "*", "?" or "[", which DuckDB would read as a partition or a pattern. Use a path without them, for example a symbolic link.`,
+      `${files.folder} contains "=", "*", "?" or "[". Use a path without them.`,
     );
 
   const isWanted = (table: string) => isAll || isRead(table);

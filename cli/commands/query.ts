@@ -123,15 +123,12 @@ function withNames(thrown: unknown, csvs: readonly CsvTable[] = []): unknown {
 function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {
   const [, name = '', file = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const isSame = (other: string) => other.toLowerCase() === name.toLowerCase();
-  const next = 'Use NAME=FILE, e.g. invoice=invoice.csv.';
-  if (file === '') throw new InvalidArgumentError(`Not a name and a file. ${next}`);
-  if (!/^[a-z_]\w{0,62}$/i.test(name))
-    throw new InvalidArgumentError(`The name needs letters, digits and "_", and no digit first. ${next}`);
-  if (tableNames().some(isSame))
-    throw new InvalidArgumentError(`${name} is a table of the lake. Choose another name. ${next}`);
-  if (before.some((csv) => isSame(csv.name)))
-    throw new InvalidArgumentError(`${name} is given twice. Choose another name for each file.`);
-  return [...before, { name, file }];
+  if ([...tableNames(), ...before.map((csv) => csv.name)].some(isSame))
+    throw new InvalidArgumentError(`${name} is already a table. Choose another name.`);
+  if (file !== '' && /^[a-z_]\w{0,62}$/i.test(name)) return [...before, { name, file }];
+  throw new InvalidArgumentError(
+    'Use NAME=FILE with a name of letters, digits and "_", e.g. invoice=invoice.csv.',
+  );
 }
 
 type Described = readonly [name: string, description: string];

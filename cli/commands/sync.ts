@@ -73,14 +73,14 @@ function readable(options: RunOptions, flags: SyncFlags): RunOptions {
     if (!late) continue;
     const [report, own] = late;
     const place = own.startDate === startDate ? name : `${name}.reports.${report}`;
-    const message = `${flags.settings}: brands.${place}.startDate is "${own.startDate}", so there is no day to read. Allowed: up to ${today}, which is today in ${timeZone}. Correct the setting, or read another brand: --brand NAME.`;
-    throw configError('start_to_come', message);
+    const found = `${flags.settings}: brands.${place}.startDate is "${own.startDate}"`;
+    throw configError('start_to_come', `${found}. Allowed: up to ${today}, which is today in ${timeZone}.`);
   }
   const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);
   const off = scope.reports?.find(isOff);
   if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: true } };
-  const message = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false. Set it to true, or leave the report out.`;
-  throw configError('report_off', message);
+  const found = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false`;
+  throw configError('report_off', `${found}. Set it to true, or leave the report out.`);
 }
 
 const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;
