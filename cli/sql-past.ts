@@ -10,8 +10,7 @@ import { printedCommand } from './printed-command.ts';
 /** @param named the tables in SQL as of the past that exist only as of now */
 export function refusePresent(named: readonly string[]): void {
   if (named.length === 0) return;
-  const message = `${named.join(' and ')} describe the lake as it is now. Query without --as-of.`;
-  throw configError('not_as_of', message);
+  throw configError('not_as_of', `--as-of cannot answer for ${named.join(' and ')}. Query without --as-of.`);
 }
 
 export interface DayAt extends CommittedDay {

@@ -90,7 +90,7 @@ export function addVerify(program: CliCommand): void {
       if (tables.length + documents.length === 0)
         throw configError(
           'nothing_to_verify',
-          `${access.lake.store.url} has no such day. Correct the flags.`,
+          `There is nothing to verify in ${access.lake.store.url}. Correct the flags, or run ${printedCommand('sync')}`,
         );
       const failed = unusable.size > 0 || tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';
