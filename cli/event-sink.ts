@@ -1,7 +1,4 @@
-/**
- * `sync --json` prints each event as a line, and `sync --on-published` starts a command that reads the event from its standard
- * input: in arguments or environment, a shell could run a name in the event as code.
- */
+/** `sync --on-published` gives the event to standard input: in arguments, a shell could run a name in the event as code. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { withoutCredentials } from '../shared/adapters/credentials.ts';

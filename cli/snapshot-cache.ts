@@ -24,10 +24,7 @@ export interface SnapshotFiles {
 const MAX_PARALLEL_DOWNLOADS = 8;
 const MAX_UNUSED_MS = 30 * DAY_MS;
 
-/**
- * Uses the files of a local lake directly, and refuses links to other files. It downloads each file of a lake in S3 once, because a snapshot never changes.
- * @throws BrandReportsError `config` if there is no folder for copies, or other users may write into it
- */
+/** Uses the files of a local lake, but no links, and downloads others once. @throws BrandReportsError `config` if the cache is unsafe */
 export function snapshotFiles(store: ObjectStore): SnapshotFiles {
   const { localFolder } = store;
   if (localFolder !== undefined) {

@@ -1,7 +1,4 @@
-/**
- * Prepares a user's SQL if it only reads. DuckDB's own parser has to find one query, and the prepared statement has to be one.
- * Other SQL is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it.
- */
+/** Other SQL than one query is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it. */
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import { isDay } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';

@@ -1,7 +1,4 @@
-/**
- * Finds what is damaged in a lake; each finding has a command that heals it. Current files are read with parquetjs-lite,
- * which shares no code with the writer. A run may publish meanwhile, so a day that differs is compared again.
- */
+/** parquetjs-lite shares no code with the writer. A run may publish meanwhile, so a day that differs is compared again. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';

@@ -1,7 +1,6 @@
 /**
- * Proves the time zone of a brand from its records. A report that is requested by date returns the records of a calendar day,
- * so a record with an instant shows what that day contains. A zone is proven if all zones of the world that fit the records
- * have the same days all year. London's records in winter, for example, do not prove UTC.
+ * A report that is requested by date returns the records of a calendar day, so a record with an instant shows what that day
+ * contains. A zone is proven if all zones that fit have the same days all year: London in winter does not prove UTC.
  */
 import { addDays, dayOf, startOfDay } from '../days.ts';
 import { exactInstant } from '../exact-values.ts';

@@ -1,7 +1,4 @@
-/**
- * Without the check, a misspelled filter would silently copy another set of records. What belongs to a report is in its
- * definition, so a new report needs no change here. A test compares docs/reference/settings.md with this schema.
- */
+/** What belongs to a report is in its definition. A test compares docs/reference/settings.md with this schema. */
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay, later } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';

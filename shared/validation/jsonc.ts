@@ -1,7 +1,4 @@
-/**
- * Reads the JSON files of people. Comments and trailing commas become spaces, so positions stay. Problems contain places
- * and keys, but no value, which may be a credential (I9).
- */
+/** JSON of people. Comments become spaces, so positions stay. Problems contain no value, which may be a credential (I9). */
 import { formOf } from '../records/json-form.ts';
 
 const COMMENTS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
