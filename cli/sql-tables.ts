@@ -151,8 +151,7 @@ export async function createRelations(
   const isNamed = wants ?? (() => false);
   if (asOf !== undefined) refusePresent([coverageTable.name, freshness.name].filter(isNamed));
   const month = day === undefined ? undefined : monthOf(day);
-  const span = month === undefined ? {} : { from: month, to: month };
-  const ledgers = await readLedgers(store, reports, span, lake.nowMs);
+  const ledgers = await readLedgers(store, reports, { from: month, to: month }, lake.nowMs);
   lake.onLedgers?.(ledgers);
   const namedViews = withReadViews(
     views,

@@ -65,10 +65,7 @@ export function addVerify(program: CliCommand): void {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
       const { from, to } = flags;
-      const span = {
-        ...(from !== undefined && { from: monthOf(from) }),
-        ...(to !== undefined && { to: monthOf(to) }),
-      };
+      const span = { from: from && monthOf(from), to: to && monthOf(to) };
       // Without a restore, the catalog is not needed.
       const access = await lakeAccess(restore ? flags : { lake: flags.lake });
       const found = await restoreDocuments({
