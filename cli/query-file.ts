@@ -90,8 +90,8 @@ async function copyToParquet(connection: DuckDBConnection, sql: string, path: st
   const described = await connection.runAndReadAll(`DESCRIBE ${rows}`).catch(asSqlError);
   // Parquet has no integer of 128 bits, the type of each sum: DuckDB would write a double and lose digits.
   const exact = described.getRowsJson().flatMap(([column, type]) => {
-    const name = identifier(cell(column, undefined));
-    const decimal = cell(type, undefined).replaceAll(/\bU?HUGEINT\b/g, 'DECIMAL(38,0)');
+    const name = identifier(cell(column));
+    const decimal = cell(type).replaceAll(/\bU?HUGEINT\b/g, 'DECIMAL(38,0)');
     return decimal === type ? [] : [`CAST(${name} AS ${decimal}) AS ${name}`];
   });
   const replaced = exact.length === 0 ? '' : `SELECT * REPLACE (${exact.join(', ')}) `;

@@ -141,7 +141,7 @@ function isNumeric(type: DuckDBType | undefined): boolean {
 }
 
 /** @param scale the decimal places that the column shows at least; missing: the value unchanged */
-export function cell(value: Json | undefined, scale: number | undefined): string {
+export function cell(value: Json | undefined, scale?: number): string {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'object') return JSON.stringify(value);
   if (scale === undefined) return String(value);
@@ -164,7 +164,7 @@ async function* csvText({ names, blocks }: QueryResult): AsyncGenerator<string> 
 
 function csvCell(value: Json): string {
   if (value === null) return '';
-  const text = cell(value, undefined);
+  const text = cell(value);
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -296,7 +296,7 @@ function placesBy(connection: DuckDBConnection, files: SnapshotFiles): PlacesBy 
           .runAndReadAll(placed)
           .catch(orUnreadable(connection, files, objects, paths));
         for (const [brand, dt, place] of reader.getRowsJson())
-          found.set(`${cell(brand, undefined)} ${cell(dt, undefined)}`, Number(place));
+          found.set(`${cell(brand)} ${cell(dt)}`, Number(place));
       }
       for (const day of own) {
         const { anewPlace = 0 } = day.committed.history ?? {};

@@ -202,7 +202,7 @@ function unknownNotes(totals: readonly Fact[]): string[] {
 async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[]> {
   const found = await connection.runAndReadAll(sql);
   const names = found.deduplicatedColumnNames();
-  const textOf = (value: Json) => (value === null ? null : cell(value, undefined));
+  const textOf = (value: Json) => (value === null ? null : cell(value));
   return found
     .getRowsJson()
     .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', textOf(value)])));
