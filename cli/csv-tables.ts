@@ -37,17 +37,12 @@ const OPTIONS = [
   "ignore_errors = false, compression = 'none', hive_partitioning = false, allow_quoted_nulls = false",
 ].join(', ');
 
-/** @throws BrandReportsError `config` if a name is a word of SQL, or a file is not CSV in UTF-8 */
+/** @throws BrandReportsError `config` if a file is not CSV in UTF-8 */
 export async function createCsvTables(
   connection: DuckDBConnection,
   tables: readonly CsvTable[],
 ): Promise<void> {
   for (const { name, file } of tables) {
-    const reserved =
-      "FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function') AND keyword_name = lower($1)";
-    const words = await connection.runAndReadAll(reserved, [name]);
-    if (words.currentRowCount > 0)
-      throw badCsv(`--csv ${name}=… is a word of SQL. Choose another name, e.g. invoice.`);
     const contents = await contentsOf(file);
     // DuckDB would read these characters as a pattern, and a path that is not absolute as an address.
     const path = resolve(file).replaceAll(/[*?[]/g, '[$&]');

@@ -225,9 +225,10 @@ describe('a file is refused by its kind, with the next step', () => {
     });
   });
 
-  it.each(['select', 'LEFT'])('the name %s, which is a word of SQL', async (name) => {
-    const path = await file('a,b\n1,2\n');
-    expect((await run('--csv', `${name}=${path}`, 'SELECT 1')).stderr).toMatch(/word of SQL/);
+  it.each(['select', 'LEFT'])('the name %s, which is a word of SQL, needs quotes', async (name) => {
+    const flags = ['--json', '--csv', `${name}=${await file('a,b\n1,2\n')}`];
+    expect((await run(...flags, `FROM ${name}`)).stderr).toMatch(/syntax error/);
+    expect(JSON.parse((await run(...flags, `FROM "${name}"`)).stdout)).toEqual(A_B);
   });
 
   it('with a command that converts it', async () => {
