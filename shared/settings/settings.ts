@@ -94,12 +94,10 @@ export function settingsSchema(reports: ReportRegistry) {
 const BUS =
   'the name or the ARN of an event bus, e.g. data or arn:aws:events:eu-central-1:123456789012:event-bus/data';
 
-const CATALOGS = ['hive', 'iceberg'] as const;
-
 function catalogsSchema() {
   const error = '["hive"] or ["hive", "iceberg"]';
   return z
-    .array(z.enum(CATALOGS, { error }), { error })
+    .array(z.enum(['hive', 'iceberg'], { error }), { error })
     .check(z.refine((names) => names.includes('hive') && new Set(names).size === names.length, { error }));
 }
 
@@ -241,10 +239,7 @@ function reportSchema(report: ReportDefinition) {
 
 function keySchema() {
   const allowed = 'the name of a field, or a list of several';
-  return oneOrSeveral(
-    text(allowed, (name) => name !== ''),
-    allowed,
-  );
+  return oneOrSeveral(like(allowed, /./s), allowed);
 }
 
 function oneOrSeveral(field: z.ZodMiniType<string>, error: string) {
