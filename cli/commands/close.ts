@@ -53,11 +53,8 @@ async function changeClose(of: string, flags: CloseFlags): Promise<void> {
 
 /** Needs no right to write, and no settings. @throws BrandReportsError `config` if a flag names a change but no month */
 async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Promise<void> {
-  if (anyway || remove) {
-    const flag = remove ? '--remove' : '--anyway';
-    const next = `Name the month, e.g. ${printedCommand('close', ['2026-10', flag])}`;
-    throw configError('no_days_named', `${flag} needs a month, YYYY-MM. ${next}`);
-  }
+  if (anyway || remove)
+    throw configError('no_days_named', `Name the month, e.g. ${printedCommand('close', ['2026-10'])}`);
   const { store } = await openExistingLake(lake);
   const damaged: string[] = [];
   const closes = await readCloses(store, brand, ({ message }) => damaged.push(message));
