@@ -103,7 +103,7 @@ function past(text: string): Past {
   const atMs = isInstant(text) ? Date.parse(text) : Number.POSITIVE_INFINITY;
   if (atMs <= Date.now()) return atMs;
   throw new InvalidArgumentError(
-    'Neither of the past nor a month. Use e.g. 2026-01-31T06:00:00Z or 2026-01.',
+    'Neither a past instant nor a month. Use e.g. 2026-01-31T06:00:00Z or 2026-01.',
   );
 }
 
