@@ -43,13 +43,9 @@ export function openQuestions(): Questions {
       // The terminal shows only the end of a line that was typed while it was visible.
       if (isVisible || shows === 'hidden') echo('\n');
       isVisible = false;
-      if (line.done) throw noAnswer();
+      if (line.done) throw configError('no_answer', 'The input ended before all questions were answered.');
       return line.value.trim();
     },
     close: () => terminal.close(),
   };
-}
-
-function noAnswer() {
-  return configError('no_answer', 'The input ended before all questions were answered.');
 }

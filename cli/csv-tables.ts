@@ -8,6 +8,7 @@ import { type BrandReportsError, configError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { counted } from '../shared/exact-number.ts';
 import { note } from './output.ts';
+import { literal } from './sql-files.ts';
 import { oneLine } from './terminal-text.ts';
 
 export interface CsvTable {
@@ -36,31 +37,24 @@ const OPTIONS = [
   "ignore_errors = false, compression = 'none', hive_partitioning = false, allow_quoted_nulls = false",
 ].join(', ');
 
-/** @throws BrandReportsError `config` if a name is a word of SQL, or a file is not CSV in UTF-8 */
+/** @throws BrandReportsError `config` if a file is not CSV in UTF-8 */
 export async function createCsvTables(
   connection: DuckDBConnection,
   tables: readonly CsvTable[],
 ): Promise<void> {
   for (const { name, file } of tables) {
-    const reserved =
-      "FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function') AND keyword_name = lower($1)";
-    const words = await connection.runAndReadAll(reserved, [name]);
-    if (words.currentRowCount > 0)
-      throw badCsv(
-        `--csv ${name}=… names a table like a word of SQL. Choose another name, for example invoice.`,
-      );
     const contents = await contentsOf(file);
     // DuckDB would read these characters as a pattern, and a path that is not absolute as an address.
     const path = resolve(file).replaceAll(/[*?[]/g, '[$&]');
     try {
-      const source = `${text(path)}, ${OPTIONS}, skip = ${contents.skip}`;
+      const source = `${literal(path)}, ${OPTIONS}, skip = ${contents.skip}`;
       const { delimiter, hasHeader, columns } = await dialectOf(connection, source, contents);
-      const rows = `read_csv(${source}, delim = ${text(delimiter)}, header = ${hasHeader})`;
+      const rows = `read_csv(${source}, delim = ${literal(delimiter)}, header = ${hasHeader})`;
       await connection.run(`CREATE TABLE "${name}" AS FROM ${rows}`);
       const read = await connection.runAndReadAll(`SELECT count(*) FROM "${name}"`);
       const count = counted(Number(read.getRows()[0]?.[0]), 'row');
       const found =
-        columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : text(delimiter)}`;
+        columns.length === 1 ? 'one column' : `delimiter ${delimiter === '\t' ? 'tab' : literal(delimiter)}`;
       const header = hasHeader ? 'first line is the header' : 'no header found';
       note(oneLine(`${name}: ${count} of ${file}, ${found}, ${header}, columns: ${columns.join(', ')}`));
     } catch (thrown) {
@@ -73,14 +67,14 @@ export async function createCsvTables(
 async function dialectOf(connection: DuckDBConnection, source: string, { heading, delimiters }: Contents) {
   // A text in quotes may contain the same delimiter in each line, too.
   for (const delimiter of DELIMITERS.filter((each) => heading.includes(each))) {
-    const found = await sniffed(connection, source, `, delim = ${text(delimiter)}`).catch(() => undefined);
+    const found = await sniffed(connection, source, `, delim = ${literal(delimiter)}`).catch(() => undefined);
     if (found && found.columns.length > 1) return found;
   }
   // No delimiter divides all lines. If the file has one anyway, a line is broken, and DuckDB would read each line as one cell.
   for (const delimiter of delimiters.filter((each) => each !== ',' || heading.includes(each))) {
     const columns = heading.split(delimiter).map((_, index) => `column${index}`);
     const types = columns.map((column) => `${column}: 'VARCHAR'`).join(', ');
-    const fixed = `auto_detect = false, header = true, delim = ${text(delimiter)}, columns = {${types}}`;
+    const fixed = `auto_detect = false, header = true, delim = ${literal(delimiter)}, columns = {${types}}`;
     await connection.run(`SELECT count(*) FROM read_csv(${source}, ${fixed})`);
   }
   return sniffed(connection, source, '');
@@ -116,9 +110,7 @@ async function contentsOf(file: string): Promise<Contents> {
   if (bytes.includes(0))
     throw badCsv(`${file} contains the character NUL, so it is not text. Export it again as CSV.`);
   if (!isUtf8(bytes))
-    throw badCsv(
-      `${file} is not UTF-8. It is probably Windows-1252 or Latin-1, as spreadsheets write CSV. ${converted('WINDOWS-1252', file)}`,
-    );
+    throw badCsv(`${file} is not UTF-8, but probably Windows-1252. ${converted('WINDOWS-1252', file)}`);
   const head = bytes.toString('utf8', 0, HEAD_BYTES).replace(/^\ufeff/, '');
   if (head.trim() === '' && bytes.toString().trim() === '')
     throw badCsv(`${file} is empty. Name a CSV file with at least a header.`);
@@ -126,7 +118,7 @@ async function contentsOf(file: string): Promise<Contents> {
   const heading = head.replaceAll(QUOTED, '').split(LINE_END)[skip] ?? '';
   if (/^sep=/i.test(heading))
     throw badCsv(
-      `The first line of ${file}, "${heading}", is for a spreadsheet program. Remove it: tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
+      `Remove the first line, "${heading}": tail -n +2 ${shellWord(file)} > ${shellWord(`${file}.csv`)}`,
     );
   return { skip, heading, delimiters: DELIMITERS.filter((delimiter) => bytes.includes(delimiter)) };
 }
@@ -161,18 +153,15 @@ function unreadable(file: string, thrown: unknown): BrandReportsError {
     [];
   if (line !== undefined)
     return badCsv(
-      `${file}, line ${line}, does not fit the other lines${reason && ` (${reason})`}. Correct the line: each line needs as many cells as the first one, and a cell with a delimiter, a quote or a line break needs quotes around it.`,
+      `${file}, line ${line}, does not fit the other lines${reason && ` (${reason})`}. Correct it.`,
     );
   if (/Out of Memory/.test(message))
     return badCsv(`${file} is too large for the memory of a query. Divide it.`);
   const [why = ''] = message.split('\n', 1);
+  const [reasonShown] = why.split(/ *"/, 1);
   return badCsv(
-    `${file} cannot be read as CSV (${why.replace(/ *".*$/, '')}). Export it again as CSV in UTF-8 with a header, and with one kind of line end.`,
+    `${file} cannot be read as CSV (${reasonShown}). Export it again, with one kind of line end.`,
   );
-}
-
-function text(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
 }
 
 function badCsv(message: string) {

@@ -1,8 +1,6 @@
 /**
- * Finds the days that SQL reads, including days that the lake lacks. DuckDB's planner moves the conditions of the SQL
- * through views and joins to the tables. So this module plans the same SQL over empty copies ("shapes") of the tables, in
- * which the days are a separate source. The plan's conditions directly above that source select the days. In doubt a day
- * counts as read.
+ * Finds the days that SQL reads, including days that the lake lacks, by DuckDB's plan over empty copies ("shapes") of the tables,
+ * in which the days are a separate source. The conditions directly above it select the days. In doubt a day counts as read.
  */
 import { DAY_PARTITION_KEYS } from '../shared/column-types.ts';
 import type { DuckDBConnection } from '@duckdb/node-api';

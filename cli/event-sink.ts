@@ -1,8 +1,4 @@
-/**
- * Delivers the events of days on a laptop: `sync --json` prints each event as a line, and `sync --on-published` starts a
- * command that reads the event from its standard input. Arguments and environment stay free of it, because a shell could run
- * a name in the event as code. The environment also lacks the credentials of the brands, which the command does not need.
- */
+/** `sync --on-published` gives the event to standard input: in arguments, a shell could run a name in the event as code. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { withoutCredentials } from '../shared/adapters/credentials.ts';

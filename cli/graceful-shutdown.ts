@@ -7,10 +7,7 @@ const DUPLICATE_SIGNAL_MS = 500;
 /** How long requests in flight may still take after a signal before they are aborted. */
 const REQUEST_GRACE_MS = 5_000;
 
-/**
- * Runs until everything is done. After `maxSeconds`, or at the first SIGINT or SIGTERM, the run starts no further work, keeps
- * its staged pages, and ends. A second signal ends the process immediately.
- */
+/** After `maxSeconds`, or the first SIGINT or SIGTERM, the run starts no further work. A second signal ends the process. */
 export async function untilStopped<Outcome>(
   maxSeconds: number | undefined,
   run: (limits: { deadline: Deadline; signal: AbortSignal }) => Promise<Outcome>,

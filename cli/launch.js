@@ -11,10 +11,7 @@ const bundledNode = ['../node_modules/', '../../']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(path));
 
-/**
- * Runs a program: TypeScript, or its bundle. By a newer Node if this one is too old.
- * @param {URL} main
- */
+/** Runs a program, by a newer Node if this one is too old. @param {URL} main */
 export async function launch(main) {
   const compiled = main.pathname.endsWith('.ts') ? compiledFolder() : undefined;
   if (isNewEnough()) {

@@ -1,7 +1,4 @@
-/**
- * Results are on standard output and everything else on standard error, so that output can be piped. An expected error (a
- * BrandReportsError) shows its message alone; any other error is a bug and shows where it happened.
- */
+/** Results are on standard output and everything else on standard error. Only a bug shows where it happened. */
 import { CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { tuneHeap } from '../shared/adapters/heap.ts';

@@ -26,8 +26,7 @@ export async function writeNew(file: string, text: string): Promise<void> {
     // A full disk leaves a part of the file.
     if (isOurs) await rm(file, { force: true });
     const why = code === 'EEXIST' ? 'exists and is not overwritten' : `cannot be written (${code})`;
-    const next = code === 'EEXIST' ? 'Move it away, or choose another place' : 'Choose another place';
-    throw configError('place_taken', `${file} ${why}. ${next}.`);
+    throw configError('place_taken', `${file} ${why}. Choose another place.`);
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * The views have absolute paths of immutable files, so that all days switch at once when the next file takes the place of this
- * one. Whoever has the old file open reads the old days until they open it again. A lake in S3 gets a script, because the right
- * to read S3 belongs to a session. DuckDB is loaded when it is used: most syncs write no such file.
+ * The views have absolute paths of immutable files, so that all days switch at once when the next file replaces this one. A lake
+ * in S3 gets a script, because the right to read S3 belongs to a session. DuckDB is loaded when it is used.
  */
 import { existsSync, statSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
@@ -76,9 +75,7 @@ export async function rewriteDatabase({ store }: Lake, settings: LakeSettings | 
   } catch (thrown) {
     const old = `${databaseFile(folder)} could not be replaced and shows an older state of the lake`;
     const next = `Next step: ${printedCommand('open', [], { lake: folder })}`;
-    note(
-      oneLine(`warning: ${old}: ${asBrandReportsError(thrown).message}. The lake itself is current. ${next}`),
-    );
+    note(oneLine(`warning: ${old}: ${asBrandReportsError(thrown).message}. ${next}`));
     return false;
   }
 }

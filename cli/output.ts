@@ -10,8 +10,7 @@ export function print(text: string): void {
 const WRITE_UNITS = 65_536;
 
 /**
- * Prints a long result while it is produced. It waits for a slow reader, so that little of the result is in memory. If the
- * pieces fail after some were written, the last line ends there. If they fail before, standard output stays empty.
+ * Waits for a slow reader, so that little of the result is in memory. If the pieces fail, the last line that was written ends.
  * @param asWritten leaves the text exact; only for a standard output that no terminal reads
  */
 export async function printPieces(pieces: AsyncIterable<string>, asWritten = printable): Promise<void> {

@@ -10,22 +10,16 @@ import { configError } from '../shared/errors.ts';
 import { shellWord } from '../shared/shell-word.ts';
 import { joined } from './output.ts';
 import { TEXTS, asSqlError, cell, prepared, query } from './query-result.ts';
-import { literal } from './sql-files.ts';
+import { identifier, literal } from './sql-files.ts';
+import { type SqlLake, createSqlConnection } from './sql-tables.ts';
 
 const FORMATS = ['csv', 'json', 'parquet'] as const;
-type FileFormat = (typeof FORMATS)[number];
 
-/** @throws BrandReportsError `config` if the ending is unknown, or belongs to another format than `wanted` */
-export function fileFormat(file: string, wanted: string | undefined): FileFormat {
-  const found = FORMATS.find((format) => extname(file).toLowerCase() === `.${format}`);
-  if (found === undefined)
-    throw badOutput(
-      `${file} has no known ending. Allowed: ${FORMATS.map((format) => `.${format}`).join(', ')}.`,
-    );
-  if (wanted === undefined || wanted === found) return found;
-  throw badOutput(
-    `The ending of ${file} means ${found}, but ${wanted} is requested as well. Leave --format and --json out.`,
-  );
+/** @throws BrandReportsError `config` if the ending of the file is none of the formats */
+export function formatOfFile<Format extends string>(file: string, formats: readonly Format[]): Format {
+  const found = formats.find((format) => extname(file).toLowerCase() === `.${format}`);
+  if (found !== undefined) return found;
+  throw badOutput(`${file} has no known ending. Allowed: .${formats.join(', .')}.`);
 }
 
 /** `write` gets a path in an empty folder. @throws BrandReportsError `config` if the place is in the lake, a folder or missing */
@@ -72,17 +66,21 @@ function badOutput(message: string) {
   return configError('bad_output', message);
 }
 
-/** DuckDB writes only Parquet, with permission for `path`. @returns the number of rows. @throws BrandReportsError `config` for wrong SQL */
-export async function writeRows(
-  connection: DuckDBConnection,
-  sql: string,
-  format: FileFormat,
-  path: string,
-): Promise<number> {
-  if (format === 'parquet') return copyToParquet(connection, sql, path);
-  const result = await query(connection, sql);
-  await pipeline(Readable.from(joined(TEXTS[format](result))), createWriteStream(path, { flags: 'wx' }));
-  return result.readRows;
+/** DuckDB writes only Parquet, with permission for its folder. @returns the number of rows. @throws BrandReportsError `config`, like `writeWhole` and `query` */
+export async function writeRows(lake: SqlLake, sql: string, file: string): Promise<number> {
+  const format = formatOfFile(file, FORMATS);
+  return writeWhole(file, lake.store.localFolder, async (path) => {
+    const connection = await createSqlConnection({ ...lake, outputFolder: dirname(path) }, sql);
+    try {
+      if (format === 'parquet') return await copyToParquet(connection, sql, path);
+      const result = await query(connection, sql);
+      const pieces = Readable.from(joined(TEXTS[format](result)));
+      await pipeline(pieces, createWriteStream(path, { flags: 'wx' }));
+      return result.readRows;
+    } finally {
+      connection.closeSync();
+    }
+  });
 }
 
 /** The SQL is one query and is passed as an argument, so it cannot end the COPY around it. */
@@ -92,8 +90,8 @@ async function copyToParquet(connection: DuckDBConnection, sql: string, path: st
   const described = await connection.runAndReadAll(`DESCRIBE ${rows}`).catch(asSqlError);
   // Parquet has no integer of 128 bits, the type of each sum: DuckDB would write a double and lose digits.
   const exact = described.getRowsJson().flatMap(([column, type]) => {
-    const name = `"${cell(column, undefined).replaceAll('"', '""')}"`;
-    const decimal = cell(type, undefined).replaceAll(/\bU?HUGEINT\b/g, 'DECIMAL(38,0)');
+    const name = identifier(cell(column));
+    const decimal = cell(type).replaceAll(/\bU?HUGEINT\b/g, 'DECIMAL(38,0)');
     return decimal === type ? [] : [`CAST(${name} AS ${decimal}) AS ${name}`];
   });
   const replaced = exact.length === 0 ? '' : `SELECT * REPLACE (${exact.join(', ')}) `;

@@ -64,10 +64,8 @@ export function asSqlError(thrown: unknown): never {
   if (/INTERRUPT Error/.test(message))
     throw configError('sql', 'The SQL took too long and was ended. Select fewer days or columns.');
   const isOfDay = /Cannot (compare|mix) .*VARCHAR.*(DATE|TIMESTAMP)|(DATE|TIMESTAMP).*VARCHAR/.test(message);
-  throw configError(
-    'sql',
-    isOfDay ? `${message}\ndt is text: compare the column day, which is a DATE, instead.` : message,
-  );
+  const next = '\ndt is text: compare the column day, which is a DATE, instead.';
+  throw configError('sql', isOfDay ? message + next : message);
 }
 
 async function* jsonText(result: QueryResult): AsyncGenerator<string> {
@@ -143,7 +141,7 @@ function isNumeric(type: DuckDBType | undefined): boolean {
 }
 
 /** @param scale the decimal places that the column shows at least; missing: the value unchanged */
-export function cell(value: Json | undefined, scale: number | undefined): string {
+export function cell(value: Json | undefined, scale?: number): string {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'object') return JSON.stringify(value);
   if (scale === undefined) return String(value);
@@ -166,7 +164,7 @@ async function* csvText({ names, blocks }: QueryResult): AsyncGenerator<string> 
 
 function csvCell(value: Json): string {
   if (value === null) return '';
-  const text = cell(value, undefined);
+  const text = cell(value);
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -68,10 +68,7 @@ export async function createPlanOptions(
   checkRange(flags, settings);
   const { from, to, acceptFewer } = flags;
   if (acceptFewer && from === undefined && to === undefined)
-    throw configError(
-      'no_days_named',
-      '--accept-fewer replaces rows that can no longer change, so it needs the days: add --from and --to.',
-    );
+    throw configError('no_days_named', '--accept-fewer needs the days: add --from and --to.');
   return {
     ...(await lakeAccess(flags, log, open)),
     settings,
@@ -86,10 +83,8 @@ export async function openExistingLake(url: string, options?: { database?: strin
   const lake = await openLake(url, options);
   const { localFolder } = lake.store;
   if (localFolder === undefined || existsSync(localFolder)) return lake;
-  throw configError(
-    'no_lake',
-    `There is no lake: the folder ${localFolder} does not exist. Name the folder of a lake with --lake, or fill a new lake: ${printedCommand('sync')}`,
-  );
+  const next = `Name a lake with --lake, or fill a new one: ${printedCommand('sync')}`;
+  throw configError('no_lake', `There is no lake: the folder ${localFolder} does not exist. ${next}`);
 }
 
 export async function lakeAccess(
@@ -102,9 +97,7 @@ export async function lakeAccess(
   const { who, why, nextStep } = (localFolder === undefined ? undefined : mayChange(localFolder)) ?? {};
   // A write refuses a lake that every user may change (`makeLakeFolder`).
   if (who !== undefined && who !== 'others')
-    note(
-      `warning: ${who} may change the lake ${localFolder}, because ${why}. Unless you share it, ${nextStep}`,
-    );
+    note(`warning: ${who} may change ${localFolder}, because ${why}. Unless you share it, ${nextStep}`);
   return { lake: opened, clock: systemClock(now), log, random: Math.random, newId };
 }
 
@@ -131,10 +124,9 @@ export async function readSettingsIfAny(flags: Pick<SharedFlags, 'settings'>): P
 /** @throws BrandReportsError `config` if the file cannot be read or its settings are invalid */
 export async function readSettings({ settings: file }: Pick<SharedFlags, 'settings'>): Promise<Settings> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw configError(
-      'settings_unreadable',
-      `The settings file ${file} cannot be read (${textOf(error, 'code')}). Name another one with --settings FILE, or write one: ${printedCommand('init')}`,
-    );
+    const next = `Name another one with --settings FILE, or write one: ${printedCommand('init')}`;
+    const message = `The settings file ${file} cannot be read (${textOf(error, 'code')}). ${next}`;
+    throw configError('settings_unreadable', message);
   });
   return loadSettings(text, file, reports);
 }

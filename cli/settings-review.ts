@@ -48,7 +48,7 @@ export async function reviewSettings(store: ObjectStore, given: LakeSettings, br
   const changes = [...new Map([...now, ...then])].flatMap(([key, row]) => {
     const [before = null, after = null] = [now.get(key)?.amounts, then.get(key)?.amounts];
     const { brand: of, month, publisher_id: publisherId, publisher_name: publisherName, currency } = row;
-    const isClosed = closed.has(`${text(of)} ${text(month)}`);
+    const isClosed = closed.has(`${cell(of)} ${cell(month)}`);
     const order = `${isClosed ? 0 : 1} ${key}`;
     const change = {
       brand: of,
@@ -98,14 +98,14 @@ export function reviewText({ brands, changes, daysToRead }: SettingsReview, file
     return `${styleText('bold', brand)}: settings ${hash} of ${file}; ${hash === lakeHash ? 'the lake has the same' : lake}`;
   });
   const rows = changes.map(({ closed, before, after, ...row }) => ({
-    ...{ brand: text(row.brand), month: text(row.month), '': closed ? 'closed' : '' },
-    ...{ publisher: text(row.publisherName ?? row.publisherId), currency: text(row.currency) },
+    ...{ brand: cell(row.brand), month: cell(row.month), '': closed ? 'closed' : '' },
+    ...{ publisher: cell(row.publisherName ?? row.publisherId), currency: cell(row.currency) },
     ...Object.fromEntries(
       AMOUNTS.map((name) => [name, changeText(amount(before, name), amount(after, name))]),
     ),
   }));
   const months = new Set(
-    changes.filter(({ closed }) => closed).map(({ brand, month }) => `${text(brand)} ${text(month)}`),
+    changes.filter(({ closed }) => closed).map(({ brand, month }) => `${cell(brand)} ${cell(month)}`),
   );
   const summary =
     changes.length === 0
@@ -133,8 +133,4 @@ function amount(amounts: Json, name: string): Json | undefined {
 function changeText(before: Json | undefined, after: Json | undefined): string {
   const [old, now] = [cell(before, 0), cell(after, 0)];
   return old === now ? old : `${old} → ${now}`;
-}
-
-function text(value: Json | undefined): string {
-  return cell(value, undefined);
 }

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { statInLake } from '../shared/adapters/local/lake-folder.ts';
 import { newId } from '../shared/adapters/system-clock.ts';
@@ -24,10 +24,7 @@ export interface SnapshotFiles {
 const MAX_PARALLEL_DOWNLOADS = 8;
 const MAX_UNUSED_MS = 30 * DAY_MS;
 
-/**
- * Uses the files of a local lake directly, and refuses links to other files. It downloads each file of a lake in S3 once, because a snapshot never changes.
- * @throws BrandReportsError `config` if there is no folder for copies, or other users may write into it
- */
+/** Uses the files of a local lake, but no links, and downloads others once. @throws BrandReportsError `config` if the cache is unsafe */
 export function snapshotFiles(store: ObjectStore): SnapshotFiles {
   const { localFolder } = store;
   if (localFolder !== undefined) {
@@ -64,12 +61,10 @@ function openCache(): string {
   if (access === 'write')
     throw configError(
       'unsafe_cache',
-      `Other users may change the copies of the lake in ${cache}. Remove them: rm -r ${shellWord(cache)}. The next query downloads them again; XDG_CACHE_HOME names another folder.`,
+      `Other users may change ${cache}. Remove them: rm -r ${shellWord(cache)}.`,
     );
   if (access === 'read')
-    note(
-      `warning: other users may read the copies of the lake in ${cache}. Keep them out: chmod 700 ${shellWord(cache)}`,
-    );
+    note(`warning: other users may read the copies in ${cache}. Next: chmod 700 ${shellWord(cache)}`);
   const intruders = mayReplace(cache);
   if (intruders) {
     const replaceable = `${intruders.who} may replace the copies of the lake in ${cache}, because ${intruders.why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${intruders.nextStep}`;
@@ -93,28 +88,21 @@ function noCache(why: string) {
   return configError('no_cache', `${why}. ${nextStep}`);
 }
 
-/** The folder of a lake, and a copy or its unfinished download. Other names in the cache belong to somebody else. */
-const LAKE_NAME = /^[0-9a-f]{16}$/;
-const COPY_NAME = /^part-0000\.parquet(\.\d{8}t\d{6}-[0-9a-f]{12})?$/;
+/** A copy in the folder of a lake, or its unfinished download. Other names in the cache belong to somebody else. */
+const COPY = /^[0-9a-f]{16}\/.*\/part-0000\.parquet(\.\d{8}t\d{6}-[0-9a-f]{12})?$/;
 
 /** Runs at most daily, by the time of the cache's own folder. A copy that cannot be removed now is tried again then. */
 function removeUnused(cache: string, lastMs: number): void {
   const now = Date.now();
   if (Math.abs(now - lastMs) < DAY_MS) return;
   utimesSync(cache, new Date(now), new Date(now));
-  for (const entry of readdirSync(cache, { withFileTypes: true }))
-    if (entry.isDirectory() && LAKE_NAME.test(entry.name))
-      removeUnusedIn(join(cache, entry.name), now - MAX_UNUSED_MS);
-}
-
-function removeUnusedIn(folder: string, sinceMs: number): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
+  for (const entry of readdirSync(cache, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isFile() || !COPY.test(relative(cache, path))) continue;
     try {
-      if (entry.isDirectory()) removeUnusedIn(path, sinceMs);
-      if (lstatSync(path).mtimeMs >= sinceMs) continue;
-      if (entry.isDirectory()) rmdirSync(path);
-      else if (entry.isFile() && COPY_NAME.test(entry.name)) rmSync(path);
+      if (lstatSync(path).mtimeMs >= now - MAX_UNUSED_MS) continue;
+      rmSync(path);
+      rmdirSync(entry.parentPath);
     } catch {
       // The folder is not empty, or another query was faster.
     }

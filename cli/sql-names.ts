@@ -1,7 +1,6 @@
 /**
- * Finds the tables and table functions that SQL names, and its conditions on `dt`. Words in texts, aliases and names of columns
- * do not count as tables. Conditions are found through aliases, subqueries and common table expressions: each column is replaced
- * by its expression over one `dt`.
+ * Finds the tables that SQL names, and its conditions on `dt`: through aliases, subqueries and common table expressions, each
+ * column is replaced by its expression over one `dt`.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { configError } from '../shared/errors.ts';

@@ -10,10 +10,7 @@ import { printedCommand } from './printed-command.ts';
 /** @param named the tables in SQL as of the past that exist only as of now */
 export function refusePresent(named: readonly string[]): void {
   if (named.length === 0) return;
-  throw configError(
-    'not_as_of',
-    `--as-of cannot answer for ${named.join(' and ')}: coverage and freshness describe the lake as it is now. Query them without --as-of.`,
-  );
+  throw configError('not_as_of', `--as-of cannot answer for ${named.join(' and ')}. Query without --as-of.`);
 }
 
 export interface DayAt extends CommittedDay {
@@ -105,10 +102,8 @@ export function closesUpTo(closes: readonly Close[], month: string): Close[] {
   if (closed.length > 0)
     return closes.filter((close) => close.month <= month && closed.includes(close.brand));
   const months = [...new Set(closes.map((close) => close.month))].sort().join(', ') || 'none';
-  throw configError(
-    'not_closed',
-    `${month} is not closed. Closed months: ${months}. To close it: ${printedCommand('close', [month])}`,
-  );
+  const next = `To close it: ${printedCommand('close', [month])}`;
+  throw configError('not_closed', `${month} is not closed. Closed months: ${months}. ${next}`);
 }
 
 const WHY: Record<UnknownDay['why'], string> = {
@@ -126,10 +121,8 @@ export function refuseUnknown({ time, unknown }: PastDays, read: readonly DayOfL
     const names = days.map(({ brand, report, day }) => `${brand} ${report.table} ${day}`);
     return `${listed(names)} ${WHY[why]}`;
   });
-  throw configError(
-    'not_known_then',
-    `As of ${time}, the records of some days are not known: ${whys.join('; ')}. Leave these days out by a condition such as dt < '${first}'.`,
-  );
+  const message = `As of ${time}, some days are not known: ${whys.join('; ')}. Leave them out: dt < '${first}'.`;
+  throw configError('not_known_then', message);
 }
 
 function erasedNote(brand: string, when: string, days: readonly { report: string; day: string }[]): string[] {

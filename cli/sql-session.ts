@@ -53,10 +53,7 @@ export async function openSession(
   }
 }
 
-/**
- * Interrupts a query at the time limit. DuckDB checks for interrupts between steps only, and its own memory limit does not
- * count single values. So a query that continues, or that takes too much memory, ends the process.
- */
+/** DuckDB checks for interrupts between steps only, and its memory limit does not count single values: then the process ends. */
 function watchLimits(connection: DuckDBConnection, { memoryBytes, ms }: SessionLimits): NodeJS.Timeout {
   const startMs = performance.now();
   const startBytes = process.memoryUsage.rss();

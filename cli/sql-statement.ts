@@ -1,11 +1,10 @@
-/**
- * Prepares a user's SQL if it only reads. DuckDB's own parser has to find one query, and the prepared statement has to be one.
- * Other SQL is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it.
- */
+/** Other SQL than one query is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it. */
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
+import { isDay } from '../shared/days.ts';
 import { configError } from '../shared/errors.ts';
-import { refuseWrongDays } from './day-conditions.ts';
-import { namesIn } from './sql-names.ts';
+import { type JsonObject, isJsonObject, stringifyJson } from '../shared/json.ts';
+import { literal } from './sql-files.ts';
+import { DAY, type DayCondition, namesIn } from './sql-names.ts';
 
 /**
  * Table functions of DuckDB that a query may call although they change the process (`lock_configuration` does not bind
@@ -56,10 +55,8 @@ export async function prepareQuery(
 }
 
 function refused(what: string) {
-  return configError(
-    'sql_refused',
-    `${what}. SQL only reads the lake. Allowed: one SELECT (also WITH, FROM and PIVOT), DESCRIBE, SHOW, SUMMARIZE or VALUES, e.g. "SHOW TABLES". To save rows, use --output FILE with a SELECT; of several statements, run each by itself.`,
-  );
+  const allowed = 'one SELECT (also WITH, FROM and PIVOT), DESCRIBE, SHOW, SUMMARIZE or VALUES';
+  return configError('sql_refused', `${what}. Allowed: ${allowed}. To save rows, use --output FILE.`);
 }
 
 const MAX_QUOTED = 60;
@@ -73,3 +70,76 @@ function quoted(sql: string): string {
 const GAP = String.raw`(?:[\s;]|--[^\n\r]*[\n\r]|/\*[^*/]*\*/)*`;
 /** The first word of a query that may contain a PIVOT. */
 const QUERY = new RegExp(`^${GAP}(?:[(]|(?:PIVOT|PIVOT_WIDER|SELECT|FROM|WITH)\\b)`, 'i');
+
+/** By the sign of a comparison with a bound: the texts that are right. `2026-02-31` is after all days of its month. */
+const MONTH = String.raw`(0[1-9]|1[0-2])`;
+const DATE = String.raw`\d{4}-${MONTH}-(0[1-9]|[12]\d|3[01])`;
+const BOUNDS: Readonly<Record<string, readonly [sign: string, right: RegExp]>> = {
+  COMPARE_GREATERTHAN: ['>', new RegExp(`^(${DATE})?$`)],
+  COMPARE_GREATERTHANOREQUALTO: ['>=', new RegExp(String.raw`^(${DATE}|\d{4}(-${MONTH})?)?$`)],
+  COMPARE_LESSTHAN: ['<', new RegExp(String.raw`^(${DATE}|\d{4}(-${MONTH})?)$`)],
+  COMPARE_LESSTHANOREQUALTO: ['<=', new RegExp(`^${DATE}$`)],
+};
+const DAYS = `SELECT strftime(unnest(generate_series(DATE '1970-01-01', DATE '2099-12-31', INTERVAL 1 DAY)), '%Y-%m-%d') AS dt UNION ALL SELECT NULL`;
+
+/** `dt` is text in every catalog: `dt >= '2026-11-9'` would silently select other days. @throws BrandReportsError `config` */
+async function refuseWrongDays(
+  connection: DuckDBConnection,
+  conditions: readonly DayCondition[],
+): Promise<void> {
+  for (const { name, left, right } of conditions) {
+    const isNegated = /NOTEQUAL|NOT_IN|COMPARE_DISTINCT|^!|^not_/.test(name);
+    const [sign, bound] = BOUNDS[name] ?? [isNegated ? '<>' : '='];
+    const shown = left === DAY ? 'dt' : await sqlOf(connection, left);
+    if (right === undefined) {
+      if (!(await isMetByDay(connection, isNegated ? `NOT (${shown})` : shown))) throw wrongDays(shown, '=');
+    } else if (left === DAY || bound === undefined)
+      for (const text of await textsOf(connection, right)) {
+        const isRight = bound ? bound.test(text) : isDay(text) || (isNegated && !/\d/.test(text));
+        if (left === DAY ? isRight : await isMetByDay(connection, `${shown} = ${literal(text)}`)) continue;
+        throw wrongDays(`${shown} ${sign} ${literal(text)}`, sign, text);
+      }
+  }
+}
+
+/** Whether any day, or NULL, meets the condition; also if it cannot be evaluated. */
+async function isMetByDay(connection: DuckDBConnection, condition: string): Promise<boolean> {
+  const sql = `SELECT bool_or(${condition}) FROM (${DAYS})`;
+  const found = await connection.runAndReadAll(sql).catch(() => undefined);
+  return found?.getRows()[0]?.[0] !== false;
+}
+
+/** The texts that an expression without `dt` is. The query itself reports an error in it. */
+async function textsOf(connection: DuckDBConnection, expression: JsonObject): Promise<string[]> {
+  const { type, value } = expression;
+  if (type === 'VALUE_CONSTANT' && isJsonObject(value) && typeof value.value === 'string')
+    return [value.value];
+  const sql = `SELECT x FROM (SELECT ${await sqlOf(connection, expression)} AS x) WHERE typeof(x) = 'VARCHAR'`;
+  const found = await connection.runAndReadAll(sql).catch(() => undefined);
+  return (found?.getRows() ?? []).map(([text]) => String(text));
+}
+
+/** The SQL of an expression. DuckDB cannot print some: a query with such text fails, so that the condition is accepted. */
+async function sqlOf(connection: DuckDBConnection, expression: JsonObject): Promise<string> {
+  const node = {
+    type: 'SELECT_NODE',
+    cte_map: { map: [] },
+    select_list: [{ ...expression, alias: '' }],
+    from_table: { type: 'EMPTY' },
+    aggregate_handling: 'STANDARD_HANDLING',
+  };
+  const found = await connection
+    .runAndReadAll('SELECT json_deserialize_sql($1::JSON)', [stringifyJson({ statements: [{ node }] })])
+    .catch(() => undefined);
+  return String(found?.getRows()[0]?.[0]).replace(/^SELECT /, '');
+}
+
+function wrongDays(condition: string, sign: string, text = '') {
+  const [, year = '', month = '', date = ''] = /(\d{4})\D?(\d{1,2})\D?(\d{1,2})/.exec(text) ?? [];
+  const meant = [year, month.padStart(2, '0'), date.padStart(2, '0')].join('-');
+  const day = isDay(meant) ? meant : '2026-11-09';
+  return configError(
+    'sql',
+    `${condition.replace(' !~~ ', ' NOT LIKE ').replace(' ~~ ', ' LIKE ')} selects wrong days, because dt is text: the whole day as YYYY-MM-DD. Use dt ${sign} '${day}', for a month dt LIKE '${day.slice(0, 7)}-%', or the column day, which is a DATE: day ${sign} DATE '${day}'.`,
+  );
+}

@@ -1,7 +1,6 @@
 /**
- * Each table is a view over the Parquet files that the ledgers name now, so a query sees exactly the committed rows (I3). Only the
- * tables that the SQL names, or that its views read, are created, because the files of a lake in S3 have to be downloaded first.
- * Before the caller's SQL runs, DuckDB is locked: it can read the lake's folder and no other file.
+ * Each table is a view over the Parquet files that the ledgers name now, so a query sees exactly the committed rows (I3). Only
+ * tables that the SQL reads are created, because the files of a lake in S3 have to be downloaded first.
  */
 import { resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -152,8 +151,7 @@ export async function createRelations(
   const isNamed = wants ?? (() => false);
   if (asOf !== undefined) refusePresent([coverageTable.name, freshness.name].filter(isNamed));
   const month = day === undefined ? undefined : monthOf(day);
-  const span = month === undefined ? {} : { from: month, to: month };
-  const ledgers = await readLedgers(store, reports, span, lake.nowMs);
+  const ledgers = await readLedgers(store, reports, { from: month, to: month }, lake.nowMs);
   lake.onLedgers?.(ledgers);
   const namedViews = withReadViews(
     views,
@@ -179,7 +177,7 @@ export async function createRelations(
   if (/[=*?[]/.test(files.folder))
     throw configError(
       'lake_folder',
-      `The path ${files.folder} contains "=", "*", "?" or "[", which DuckDB would read as a partition or a pattern. Use a path without them, for example a symbolic link.`,
+      `${files.folder} contains "=", "*", "?" or "[". Use a path without them.`,
     );
 
   const isWanted = (table: string) => isAll || isRead(table);
@@ -298,7 +296,7 @@ function placesBy(connection: DuckDBConnection, files: SnapshotFiles): PlacesBy 
           .runAndReadAll(placed)
           .catch(orUnreadable(connection, files, objects, paths));
         for (const [brand, dt, place] of reader.getRowsJson())
-          found.set(`${cell(brand, undefined)} ${cell(dt, undefined)}`, Number(place));
+          found.set(`${cell(brand)} ${cell(dt)}`, Number(place));
       }
       for (const day of own) {
         const { anewPlace = 0 } = day.committed.history ?? {};

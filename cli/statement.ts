@@ -149,7 +149,7 @@ export async function readStatements(
   if (heads.length === 0 || (publisher !== undefined && totals.length === 0))
     throw configError(
       'nothing_to_state',
-      `${lake.store.url} has no order and no transaction of ${month}${publisher === undefined ? '' : ` of the publisher "${publisher}"`}. The view commission_due shows all commission: ${printedCommand('query', ['FROM commission_due'])}`,
+      `${lake.store.url} has no order of ${month}${publisher === undefined ? '' : ` of the publisher "${publisher}"`}. All commission: ${printedCommand('query', ['FROM commission_due'])}`,
     );
   const statements = heads.map((head) => {
     const own = Map.groupBy(
@@ -188,10 +188,8 @@ function refuseWithoutOwnClose(draft: MonthDraft): void {
     draft.closes[0] === later
       ? `was over before the first closed month, ${later.month}, and counts as paid`
       : `has no close of its own: its records are in the statement of ${later.month}`;
-  throw configError(
-    'nothing_to_state',
-    `${month} of ${brand} ${where}. Show that statement: ${printedCommand('statement', ['--month', later.month], { brand })}`,
-  );
+  const next = printedCommand('statement', ['--month', later.month], { brand });
+  throw configError('nothing_to_state', `${month} of ${brand} ${where}. Show that statement: ${next}`);
 }
 
 function unknownNotes(totals: readonly Fact[]): string[] {
@@ -204,7 +202,7 @@ function unknownNotes(totals: readonly Fact[]): string[] {
 async function factsOf(connection: DuckDBConnection, sql: string): Promise<Fact[]> {
   const found = await connection.runAndReadAll(sql);
   const names = found.deduplicatedColumnNames();
-  const textOf = (value: Json) => (value === null ? null : cell(value, undefined));
+  const textOf = (value: Json) => (value === null ? null : cell(value));
   return found
     .getRowsJson()
     .map((row) => Object.fromEntries(row.map((value, index) => [names[index] ?? '', textOf(value)])));

@@ -124,8 +124,8 @@ export function daysOfMonth(month: string): string[] {
 
 /** Months, both ends included; a missing end is open. */
 export interface MonthSpan {
-  from?: string;
-  to?: string;
+  from?: string | undefined;
+  to?: string | undefined;
 }
 
 /** The last `count` months, the current one in UTC included. */

@@ -15,7 +15,7 @@ export const commandErrors: Record<OfCommands, Explanation> = {
     'Correct the field that the message names, or run the `chmod` that it prints.',
   ],
   bad_csv: [
-    'A file of `--csv` is not CSV in UTF-8, one of its lines has another number of cells, or its name is a word of SQL.',
+    'A file of `--csv` is not CSV in UTF-8, or one of its lines has another number of cells.',
     'Correct the line, or run the command that the message prints.',
   ],
   bad_output: [

@@ -65,9 +65,7 @@ export function addDemo(program: CliCommand): void {
       try {
         const input = sampleSettings(service);
         await replaceFile(join(lake.store.url, SETTINGS_FILE), `${JSON.stringify(input, null, 2)}\n`);
-        print(
-          `A sample brand service is running at ${service.url}. Syncing its reports into ${displayPath(lake)}.\n`,
-        );
+        print(`A sample service is running at ${service.url}. Syncing it into ${displayPath(lake)}.\n`);
         const settings = parseSettings(input, reports);
         const credentials = fixedCredentials(
           JSON.stringify(sampleCredentials(service)),
@@ -107,10 +105,7 @@ async function openDemoLake(url: string): Promise<Lake> {
     throw configError('demo_lake', `The demo writes to a folder, not to ${url}. Use --lake FOLDER.`);
   const [ledger] = await Array.fromAsync(store.list(LEDGERS_PREFIX));
   if (ledger && !existsSync(join(store.localFolder, SETTINGS_FILE)))
-    throw configError(
-      'demo_lake',
-      `The lake ${store.url} contains reports of another service, and the demo would add its own to them. Use another folder: --lake FOLDER.`,
-    );
+    throw configError('demo_lake', `${store.url} has reports of another service. Use --lake FOLDER.`);
   makeLakeFolder(store.localFolder);
   return lake;
 }

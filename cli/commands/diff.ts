@@ -8,7 +8,6 @@ import { type CliCommand, type SharedFlags, day } from '../options.ts';
 import { instantText } from '../../shared/days.ts';
 import { counted, exactNumber } from '../../shared/exact-number.ts';
 import { print, printJson } from '../output.ts';
-import { printedCommand } from '../printed-command.ts';
 import { brandNamed, openExistingLake, readSettings, reportNamed } from '../run-options.ts';
 import { reviewSettings, reviewText } from '../settings-review.ts';
 import { literal } from '../sql-files.ts';
@@ -28,10 +27,7 @@ export function addDiff(program: CliCommand): void {
     .argument('[report]', 'a report or its table, e.g. orders')
     .argument('[day]', 'the day, YYYY-MM-DD', day)
     .option('--brand <name>', 'only this brand (default: each that has the day)')
-    .option(
-      '--settings <file>',
-      'instead of a day: list the payouts that these settings would change and the days that a run would read, before a run adopts them',
-    )
+    .option('--settings <file>', 'list the payouts that these settings would change, and the days to read')
     .takes('lake')
     .option('--json', 'print the changes as one JSON document')
     .example(
@@ -49,21 +45,14 @@ The same as SQL: the views "changes" (each record) and "restatements" (each day)
         return json ? printJson({ settings, ...review }) : print(reviewText(review, settings));
       }
       if (name === undefined || of === undefined || settings !== undefined)
-        throw configError(
-          'bad_source',
-          'Name a report and a day, e.g. "brand-reports diff orders 2026-01-31", or new settings alone, e.g. "brand-reports diff --settings new-settings.jsonc".',
-        );
+        throw configError('bad_source', 'Name a report and a day, or new settings alone: --settings FILE.');
       const report = reportNamed(name);
       const found = await changedDays(store, report, of, json ? MAX_JSON_RECORDS : MAX_SHOWN_RECORDS);
       const days = found.filter((each) => brand === undefined || each.brand === brand);
       if (days.length === 0) {
-        const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
-        const others =
-          found.length > 0 ? ` It has the day of: ${found.map((each) => each.brand).join(', ')}.` : '';
-        throw configError(
-          'day_not_committed',
-          `${store.url} has nothing of ${report.name} ${of}${whose}.${others} Compare the day, --brand and --lake with what "${printedCommand('status')}" shows.`,
-        );
+        const others = found.map((each) => each.brand).join(', ') || 'none';
+        const message = `${store.url} has nothing of ${report.name} ${of}. Brands that have the day: ${others}.`;
+        throw configError('day_not_committed', message);
       }
       if (json) printJson({ days });
       else print(days.map((each) => dayText(each, report)).join('\n\n'));

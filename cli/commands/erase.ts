@@ -45,7 +45,7 @@ export function addErase(program: CliCommand): void {
       if (flags.json) printJson({ ...outcome, status });
       else if (status === 'busy')
         print(
-          `busy: ${await runningNow(options, [flags.brand])}. Nothing more was erased. Run the same command again after that run.`,
+          `busy: ${await runningNow(options, [flags.brand])}. Nothing more was erased. Try again after it.`,
         );
       else print(outcomeText({ ...outcome, status }));
       process.exitCode = status === 'busy' || status === 'incomplete' ? EXIT[status] : EXIT.complete;
@@ -65,10 +65,7 @@ async function eraseOptions(names: readonly string[], flags: EraseFlags): Promis
 async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
   if (plan || undo || yes) return;
   if (!process.stdin.isTTY)
-    throw configError(
-      'not_confirmed',
-      'Nothing was erased: without a terminal, add --yes. To see what would be removed, add --plan.',
-    );
+    throw configError('not_confirmed', 'Nothing was erased: without a terminal, add --yes or --plan.');
   const questions = openQuestions();
   const typed = await questions
     .ask(`This cannot be undone. Type the name of the brand (${brand}) to erase`, 'visible')

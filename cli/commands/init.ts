@@ -54,11 +54,7 @@ export function addInit(program: CliCommand): void {
       const hidden: string[] = [];
       try {
         await init(flags, asking, async (question) => {
-          if (!questions)
-            throw configError(
-              'no_terminal',
-              'There is no terminal for the credentials. Add: --credentials FILE',
-            );
+          if (!questions) throw configError('no_terminal', 'Without a terminal, add --credentials FILE.');
           hidden.push(await questions.ask(question, 'hidden'));
           return hidden.at(-1) ?? '';
         });

@@ -26,19 +26,17 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
       const { localFolder: folder } = lake.store;
       if (folder === undefined) {
         await replaceFile(SCRIPT, await scriptOf(lake));
-        return print(
-          `${styleText('green', 'written')}: ${SCRIPT}\nNext: duckdb -init ${SCRIPT}, with your AWS credentials. After a sync, run this command again.`,
-        );
+        const next = `duckdb -init ${SCRIPT}. After a sync, run this command again`;
+        return print(`${styleText('green', 'written')}: ${SCRIPT}\nNext: ${next}.`);
       }
       const isOld = existsSync(databaseFile(folder));
       const file = await writeDatabase(lake, folder).catch((error: unknown) => {
         const code = textOf(error, 'code');
         if (!/^E[A-Z]+$/.test(code)) throw error;
-        const message = `${databaseFile(folder)} cannot be written (${code}). Make the folder of the lake writable, remove any other file of that name, then run open again.`;
+        const message = `${databaseFile(folder)} cannot be written (${code}). Make its folder writable.`;
         throw configError('database_unwritable', message);
       });
-      print(
-        `${styleText('green', isOld ? 'written again' : 'written')}: ${file}\nNext: duckdb -readonly ${shellWord(file)} "FROM orders_daily". Other tools: docs/how-to/open-in-bi-tools.md`,
-      );
+      const done = styleText('green', isOld ? 'written again' : 'written');
+      print(`${done}: ${file}\nNext: duckdb -readonly ${shellWord(file)} "FROM orders_daily"`);
     });
 }

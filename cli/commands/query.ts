@@ -1,5 +1,4 @@
 import { fstatSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
 import { textOf } from '../../shared/adapters/error-fields.ts';
@@ -17,7 +16,7 @@ import type { CliCommand, SharedFlags } from '../options.ts';
 import { counted } from '../../shared/exact-number.ts';
 import { note, printJson, printPieces } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { fileFormat, writeRows, writeWhole } from '../query-file.ts';
+import { writeRows } from '../query-file.ts';
 import { TEXTS, query } from '../query-result.ts';
 import { type SqlLake, createSqlConnection, viewsOfLake } from '../sql-tables.ts';
 import { oneLine, printable } from '../terminal-text.ts';
@@ -33,11 +32,7 @@ export function addQuery(program: CliCommand): void {
     .command('query')
     .description('run SQL on the lake, as it is now or as it was')
     .argument('[sql]', 'e.g. "SELECT * FROM orders_daily"; - or no argument: standard input')
-    .option(
-      '--csv <name=file>',
-      'a CSV file in UTF-8 as a table of texts beside the tables of the lake, e.g. invoice=invoice.csv (several times)',
-      csvTable,
-    )
+    .option('--csv <name=file>', 'a CSV file in UTF-8 as a table of texts (several times)', csvTable)
     .takes('lake', 'settings', 'asOf')
     .addOption(
       new Option('--format <format>', 'how the rows are printed (default: table)')
@@ -45,7 +40,12 @@ export function addQuery(program: CliCommand): void {
         .conflicts('json'),
     )
     .option('--json', 'print the rows as one JSON array of objects: --format json')
-    .option('--output <file>', 'write the rows to a file; its ending is the format: .csv, .json or .parquet')
+    .addOption(
+      new Option('--output <file>', 'write the rows to a .csv, .json or .parquet file').conflicts([
+        'format',
+        'json',
+      ]),
+    )
     .example(
       [
         'query "SELECT publisher_id, currency, sum(orders), sum(commission) FROM publisher_performance GROUP BY publisher_id, currency"',
@@ -60,7 +60,7 @@ export function addQuery(program: CliCommand): void {
       const lake = { ...(await sqlLake(flags)), asOf: flags.asOf, csvs: flags.csv };
       try {
         if (flags.output === undefined) await printRows(lake, sql, flags);
-        else await saveRows(lake, sql, flags.output, flags);
+        else await saveRows(lake, sql, flags.output);
       } catch (thrown) {
         const error = withNames(thrown, flags.csv);
         if (!(error instanceof BrandReportsError) || !SQL_ERRORS.includes(error.code)) throw thrown;
@@ -78,10 +78,8 @@ const SQL_ERRORS = ['sql', 'sql_refused', 'unknown_table'];
 async function readSql(argument: string | undefined): Promise<string> {
   if (argument !== undefined && argument !== '-') return argument;
   if (argument === '-' || !process.stdin.isTTY) return (await text(process.stdin)).replace(/^\ufeff/, '');
-  throw configError(
-    'bad_source',
-    `Give the SQL as an argument, or on standard input. Try: ${printedCommand('query', ['SHOW TABLES'])}`,
-  );
+  const next = `Give it as an argument, or on standard input: ${printedCommand('query', ['SHOW TABLES'])}`;
+  throw configError('bad_source', `There is no SQL. ${next}`);
 }
 
 async function printRows(lake: SqlLake, sql: string, flags: QueryFlags): Promise<void> {
@@ -102,17 +100,8 @@ export function csvOutput(): (text: string) => string {
   return (lines) => printable(lines.replaceAll('\r\n', '\n'));
 }
 
-async function saveRows(
-  lake: SqlLake,
-  sql: string,
-  file: string,
-  { json, format }: QueryFlags,
-): Promise<void> {
-  const ending = fileFormat(file, json ? 'json' : format);
-  const rows = await writeWhole(file, lake.store.localFolder, async (path) => {
-    const connection = await createSqlConnection({ ...lake, outputFolder: dirname(path) }, sql);
-    return writeRows(connection, sql, ending, path).finally(() => connection.closeSync());
-  });
+async function saveRows(lake: SqlLake, sql: string, file: string): Promise<void> {
+  const rows = await writeRows(lake, sql, file);
   note(oneLine(`(${counted(rows, 'row')} in ${file}${asOfText(lake)})`));
 }
 
@@ -134,15 +123,12 @@ function withNames(thrown: unknown, csvs: readonly CsvTable[] = []): unknown {
 function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {
   const [, name = '', file = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const isSame = (other: string) => other.toLowerCase() === name.toLowerCase();
-  const next = 'Use NAME=FILE, e.g. invoice=invoice.csv.';
-  if (file === '') throw new InvalidArgumentError(`Not a name and a file. ${next}`);
-  if (!/^[a-z_]\w{0,62}$/i.test(name))
-    throw new InvalidArgumentError(`The name needs letters, digits and "_", and no digit first. ${next}`);
-  if (tableNames().some(isSame))
-    throw new InvalidArgumentError(`${name} is a table of the lake. Choose another name. ${next}`);
-  if (before.some((csv) => isSame(csv.name)))
-    throw new InvalidArgumentError(`${name} is given twice. Choose another name for each file.`);
-  return [...before, { name, file }];
+  if ([...tableNames(), ...before.map((csv) => csv.name)].some(isSame))
+    throw new InvalidArgumentError(`${name} is already a table. Choose another name.`);
+  if (file !== '' && /^[a-z_]\w{0,62}$/i.test(name)) return [...before, { name, file }];
+  throw new InvalidArgumentError(
+    'Use NAME=FILE with a name of letters, digits and "_", e.g. invoice=invoice.csv.',
+  );
 }
 
 type Described = readonly [name: string, description: string];

@@ -7,7 +7,7 @@ import { rangesText } from '../../shared/status/problems.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';
-import { type CliCommand, day, seconds } from '../options.ts';
+import { type CliCommand, day } from '../options.ts';
 import { print, printJson } from '../output.ts';
 import { showProgress } from '../progress.ts';
 import { type RunFlags, createPlanOptions, openExistingLake, runningNow } from '../run-options.ts';
@@ -18,7 +18,6 @@ import { countOf, outcomeText, problems } from './sync.ts';
 interface RebuildFlags extends RunFlags {
   from: string;
   to: string;
-  maxSeconds?: number;
 }
 
 export function addRebuild(program: CliCommand): void {
@@ -29,7 +28,6 @@ export function addRebuild(program: CliCommand): void {
     .requiredOption('--from <day>', 'the first day to rebuild', day)
     .requiredOption('--to <day>', 'the last day to rebuild', day)
     .takes('brand', 'lake', 'database', 'settings', 'now', 'adoptSettings')
-    .option('--max-seconds <n>', 'start no further day after this time', seconds)
     .option('--json', 'print the outcome as one JSON document')
     .example('rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (report: string, flags: RebuildFlags) => {
@@ -38,9 +36,7 @@ export function addRebuild(program: CliCommand): void {
       const options = await createPlanOptions(flags, [report], progress.log, openExistingLake);
       const scope = { ...options.scope, from, to };
       // A signal ends the command after the current day.
-      const run = untilStopped(flags.maxSeconds, ({ deadline }) =>
-        rebuildDays({ ...options, scope, deadline }),
-      );
+      const run = untilStopped(undefined, ({ deadline }) => rebuildDays({ ...options, scope, deadline }));
       const outcome = await run.finally(progress.end);
       await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);

@@ -45,9 +45,7 @@ How long versions are kept: the setting snapshotRetentionDays.`,
       await rewriteDatabase(options.lake, options.settings);
       if (flags.json) printJson(outcome);
       else if (outcome.status === 'busy')
-        note(
-          `busy: ${await runningNow(options, [outcome.brand])} and would replace the published version. Nothing was changed. Try again after that run.`,
-        );
+        note(`busy: ${await runningNow(options, [outcome.brand])}. Nothing was changed. Try again after it.`);
       else print(doneText(outcome));
       if (options.settings === undefined && outcome.status === 'complete')
         note('coverage follows with the next run: no settings were found (--settings)');

@@ -19,10 +19,7 @@ export function addServeSample(program: CliCommand): void {
     .command('serve-sample')
     .description('serve sample reports on this machine, until Ctrl-C')
     .option('--port <n>', 'the port; 0 picks any free port', port, 0)
-    .option(
-      '--write-settings <folder>',
-      'write a settings.json and a credentials.json for it into this folder',
-    )
+    .option('--write-settings <folder>', 'write its settings.json and credentials.json into this folder')
     .example('serve-sample --port 8080 --write-settings sample-settings')
     .action(async (flags: ServeFlags) => {
       const service = await startSampleService({ port: flags.port });
@@ -32,11 +29,8 @@ export function addServeSample(program: CliCommand): void {
         print(`The sample service is running at ${service.url}. Press Ctrl-C to stop it.`);
         for (const { name, baseUrl, timeZone } of Object.values(service.brands))
           print(`  ${name}  ${baseUrl}  ${timeZone}`);
-        print(
-          files
-            ? `Sync it with: ${printedCommand('sync', [], files)}`
-            : 'To sync from it, start it with --write-settings FOLDER, which writes the settings and credentials for sync.',
-        );
+        if (files) print(`Sync it with: ${printedCommand('sync', [], files)}`);
+        else print('To sync from it, start it with --write-settings FOLDER.');
         await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
       } finally {
         await service.close();

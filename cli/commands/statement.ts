@@ -3,10 +3,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { Option } from 'commander';
-import { configError } from '../../shared/errors.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { joined, note, printPieces } from '../output.ts';
-import { writeWhole } from '../query-file.ts';
+import { formatOfFile, writeWhole } from '../query-file.ts';
 import { TEXTS, query } from '../query-result.ts';
 import { writableLake } from '../run-options.ts';
 import { literal } from '../sql-files.ts';
@@ -46,23 +45,17 @@ export function addStatement(program: CliCommand): void {
     .option('--brand <name>', 'only this brand (default: each that has days of the month)')
     .option('--publisher <id>', 'only this publisher')
     .addOption(
-      new Option(
-        '--format <format>',
-        'the format of the output (default: table, which has sums only)',
-      ).choices(Object.keys(FORMATS)),
+      new Option('--format <format>', 'default: table, which has sums only').choices(Object.keys(FORMATS)),
     )
-    .option(
-      '--output <file>',
-      'write to a file; without --format its ending decides the format: .csv, .json or .html',
-    )
+    .option('--output <file>', 'write to a file; its ending is the format: .csv, .json or .html')
     .takes('lake', 'settings')
     .example(
       ['statement --month 2026-10', 'statement --month 2026-10 --publisher 1012 --output statement.html'],
-      'The statement of a closed month is the same as long as its close exists. docs/how-to/statements.md describes the formats.',
+      'The statement of a closed month is the same as long as its close exists.',
     )
     .action(async (flags: StatementFlags) => {
-      const format = formatOf(flags);
-      const { month: of, brand, publisher } = flags;
+      const { month: of, brand, publisher, output } = flags;
+      const format = flags.format ?? (output === undefined ? 'table' : formatOfFile(output, FILE_FORMATS));
       const access = await writableLake(flags);
       const options = { ...access, month: of, brand };
       const { connection, statements } = await readStatements(options, publisher);
@@ -71,24 +64,15 @@ export function addStatement(program: CliCommand): void {
         // CSV has no place for notes.
         if (format === 'csv')
           for (const { brand, notes } of statements) note(oneLine(`${brand}: ${notes.join('; ')}`));
-        if (flags.output === undefined) await printPieces(pieces, ...(format === 'csv' ? [csvOutput()] : []));
+        if (output === undefined) await printPieces(pieces, ...(format === 'csv' ? [csvOutput()] : []));
         else
-          await writeWhole(flags.output, access.lake.store.localFolder, (path) =>
+          await writeWhole(output, access.lake.store.localFolder, (path) =>
             pipeline(Readable.from(joined(pieces)), createWriteStream(path, { flags: 'wx' })),
           );
       } finally {
         connection.closeSync();
       }
     });
-}
-
-/** @throws BrandReportsError `config` if the file's ending is not a format and --format is missing */
-function formatOf({ format, output }: StatementFlags): Format {
-  const ofFile = FILE_FORMATS.find((each) => output?.toLowerCase().endsWith(`.${each}`));
-  if (output === undefined || format !== undefined || ofFile !== undefined)
-    return format ?? ofFile ?? 'table';
-  const message = `${output} has no known ending. Allowed: .csv, .json and .html, or add --format.`;
-  throw configError('bad_output', message);
 }
 
 export async function* statementTables(

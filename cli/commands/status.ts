@@ -7,7 +7,7 @@ import { configError } from '../../shared/errors.ts';
 import { dayId, readCloses } from '../../shared/lake/documents/close.ts';
 import { amountText, counted } from '../../shared/exact-number.ts';
 import { hashOfSettings, settingsInUse, usedSettings } from '../../shared/lake/documents/brand-settings.ts';
-import { type ReportLedgers, readLedgers } from '../../shared/lake/documents/read.ts';
+import { type ReportLedgers, committedDays, readLedgers } from '../../shared/lake/documents/read.ts';
 import { gapText } from '../../shared/lake/documents/role-gaps.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -44,19 +44,9 @@ export function addStatus(program: CliCommand): void {
     .takes('brand')
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
     .takes('lake', 'settings', 'now')
-    .addOption(
-      new Option(
-        '--fail-on <words>',
-        `exit with 1 if a day has one of these states, separated by commas: ${FAIL_ON.join(', ')}; "problem" means each of the states before it`,
-      ).argParser(failOnWords),
-    )
+    .option('--fail-on <words>', `exit with 1 if a day is one of: ${FAIL_ON.join(', ')}`, failOnWords)
     .option('--json', 'print every day as one JSON document')
-    .addOption(
-      new Option(
-        '--html <file>',
-        `write the calendar as a page (default: the last ${MAX_MONTHS} months)`,
-      ).conflicts('json'),
-    )
+    .addOption(new Option('--html <file>', 'write the calendar of two years as a page').conflicts('json'))
     .example([
       'status --brand acme --month 2026-01',
       'status --html coverage.html',
@@ -122,18 +112,14 @@ async function movedLines(
   return lines;
 }
 
-function anewPlaces(ledgers: readonly ReportLedgers[], brand: string): ReadonlyMap<string, number> {
-  const days = ledgers
-    .filter((each) => each.brand === brand)
-    .flatMap(({ report, ledgers: months }) =>
-      [...months.values()].flatMap((ledger) =>
-        Object.entries(ledger.days).flatMap(([day, { committed }]) => {
-          const { anewPlace } = committed?.history ?? {};
-          return anewPlace === undefined ? [] : [[dayId({ report: report.name, day }), anewPlace] as const];
-        }),
-      ),
-    );
-  return new Map(days);
+function anewPlaces(ledgers: readonly ReportLedgers[], of: string): ReadonlyMap<string, number> {
+  const places = committedDays(ledgers).flatMap(({ brand, report, day, committed }) => {
+    const { anewPlace } = committed.history ?? {};
+    return brand !== of || anewPlace === undefined
+      ? []
+      : [[dayId({ report: report.name, day }), anewPlace] as const];
+  });
+  return new Map(places);
 }
 
 const FAIL_ON: readonly string[] = [...PROBLEM_STATES, 'problem', 'finding'];
@@ -174,10 +160,8 @@ async function writePage(file: string, markup: string): Promise<void> {
     if (there && !there.isFile()) await writeFile(file, markup);
     else await replaceFile(file, markup);
   } catch (error) {
-    throw configError(
-      'page_unwritable',
-      `The page ${file} cannot be written (${textOf(error, 'code')}). Name another file: --html FILE.`,
-    );
+    const why = `The page ${file} cannot be written (${textOf(error, 'code')})`;
+    throw configError('page_unwritable', `${why}. Name another file: --html FILE.`);
   }
   print(`The calendar is in ${resolve(file)}.`);
 }

@@ -29,16 +29,8 @@ export function addSync(program: CliCommand): void {
     .option('--to <day>', '… up to and including this day (default: today)', day)
     .option('--accept-fewer', 'for the days of --from and --to, accept fewer records than before')
     .takes('lake', 'database', 'settings', 'adoptSettings', 'credentials', 'now')
-    .option(
-      '--max-seconds <n>',
-      'start nothing new after this time; run the same command again to continue',
-      seconds,
-    )
-    .option(
-      '--on-published <command>',
-      'run this command for each day that is published or changes, with the event as JSON on its standard input',
-      command,
-    )
+    .option('--max-seconds <n>', 'start nothing new after this time', seconds)
+    .option('--on-published <command>', 'run this for each day that changes; its input is the event', command)
     .option('--json', 'print each event and then the outcome, each as one line of JSON')
     .example('sync order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (reports: string[], flags: SyncFlags) => {
@@ -63,7 +55,7 @@ export function addSync(program: CliCommand): void {
       process.exitCode = isReceived ? EXIT[outcome.status] : EXIT.failed;
       if (!isReceived)
         note(
-          'error: the command of --on-published has not received every event, so the exit code is 1, whatever the outcome. The events wait for the next run with --on-published.',
+          'error: the command of --on-published has not received every event. They wait for its next run.',
         );
     });
 }
@@ -81,14 +73,14 @@ function readable(options: RunOptions, flags: SyncFlags): RunOptions {
     if (!late) continue;
     const [report, own] = late;
     const place = own.startDate === startDate ? name : `${name}.reports.${report}`;
-    const message = `${flags.settings}: brands.${place}.startDate is "${own.startDate}", so there is no day to read. Allowed: up to ${today}, which is today in ${timeZone}. Correct the setting, or read another brand: --brand NAME.`;
-    throw configError('start_to_come', message);
+    const found = `${flags.settings}: brands.${place}.startDate is "${own.startDate}"`;
+    throw configError('start_to_come', `${found}. Allowed: up to ${today}, which is today in ${timeZone}.`);
   }
   const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);
   const off = scope.reports?.find(isOff);
   if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: true } };
-  const message = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false. Set it to true, or leave the report out.`;
-  throw configError('report_off', message);
+  const found = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false`;
+  throw configError('report_off', `${found}. Set it to true, or leave the report out.`);
 }
 
 const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;

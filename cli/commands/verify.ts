@@ -1,7 +1,4 @@
-/**
- * Finds what is damaged in a lake; each finding has a command that heals it. Current files are read with parquetjs-lite,
- * which shares no code with the writer. A run may publish meanwhile, so a day that differs is compared again.
- */
+/** parquetjs-lite shares no code with the writer. A run may publish meanwhile, so a day that differs is compared again. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -60,24 +57,15 @@ export function addVerify(program: CliCommand): void {
     .option('--brand <name>', 'only this brand')
     .option('--from <day>', 'only this day and later days', day)
     .option('--to <day>', '… up to and including this day', day)
-    .option(
-      '--restore',
-      'first put back the newest usable version of each damaged document; its bytes are copied',
-    )
+    .option('--restore', 'first put back the newest usable version of each damaged document')
     .takes('lake', 'database', 'settings', 'credentials')
     .option('--json', 'print the findings as one JSON document')
-    .example(
-      ['verify orders transactions --from 2026-01-01 --to 2026-01-31', 'verify --restore'],
-      'It needs only the lake. The other flags appear in the commands that it prints.',
-    )
+    .example(['verify orders transactions --from 2026-01-01 --to 2026-01-31', 'verify --restore'])
     .action(async (names: string[], { restore = false, ...flags }: RunFlags & { restore?: boolean }) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
       const { from, to } = flags;
-      const span = {
-        ...(from !== undefined && { from: monthOf(from) }),
-        ...(to !== undefined && { to: monthOf(to) }),
-      };
+      const span = { from: from && monthOf(from), to: to && monthOf(to) };
       // Without a restore, the catalog is not needed.
       const access = await lakeAccess(restore ? flags : { lake: flags.lake });
       const found = await restoreDocuments({
@@ -96,7 +84,7 @@ export function addVerify(program: CliCommand): void {
       if (tables.length + documents.length === 0)
         throw configError(
           'nothing_to_verify',
-          `There is nothing to verify: ${access.lake.store.url} has no committed day that matches the flags. Correct --lake or the other flags. To fill a new lake: ${printedCommand('sync')}`,
+          `There is nothing to verify in ${access.lake.store.url}. Correct the flags, or run ${printedCommand('sync')}`,
         );
       const failed = unusable.size > 0 || tables.some(({ mismatches }) => mismatches.length > 0);
       const status = failed ? 'failed' : 'ok';

@@ -1,5 +1,5 @@
 import { STATE_WORDS, type ReportDefinition } from '../../shared/reports/definition.ts';
-import { NOW_SQL, sumSql, unknownAmountsSql } from '../../shared/reports/views/view-sql.ts';
+import { NOW_SQL } from '../../shared/reports/views/view-sql.ts';
 
 type Named = Pick<ReportDefinition, 'name' | 'table'>;
 
@@ -46,18 +46,6 @@ sources:
     schema: "{{ 'main' if target.type == 'duckdb' else var('brand_reports_database') }}"
     tables:`;
 
-/** A table with a gap is as old as the gap, even if its other days were read a minute ago. @param grace in hours, after the end of a day in UTC */
-export function freshnessOf(report: string, grace: number): string {
-  return `
-        config:
-          freshness:
-            warn_after: {count: ${24 + grace}, period: hour}
-            error_after: {count: ${48 + grace}, period: hour}
-          loaded_at_query: |
-            select min(cast(coalesce(cast(complete_until as date), date '1970-01-01') + interval '1' day as timestamp))
-            from {{ this.incorporate(path={'identifier': 'freshness'}) }} where report = '${report}'`;
-}
-
 /** The tests belong to a source that no model uses, so that a gap does not stop the marts. */
 export function testsOf({ name, table }: Named): string {
   const test = (test: string, severity: string) => `
@@ -76,9 +64,9 @@ export const MARTS = `
   - name: brand_reports__publisher_daily
     description: Clicks, orders, amounts and commission by day, publisher and currency
     data_tests: [{unique_key: {arguments: {columns: [brand, dt, publisher_id, currency]}}}]
-  - name: brand_reports__commission_ledger
-    description: Commission of transactions by day, publisher, state and currency, including bonuses
-    data_tests: [{unique_key: {arguments: {columns: [brand, dt, publisher_id, state, currency]}}}]
+  - name: brand_reports__commission_due
+    description: Commission of transactions by month, publisher, state and currency, including bonuses
+    data_tests: [{unique_key: {arguments: {columns: [brand, month, publisher_id, state, currency]}}}]
     columns: [{name: state, ${STATES}}]
   - name: brand_reports__orders_daily
     description: Orders, amounts and commissions by day, state and currency
@@ -125,14 +113,3 @@ export function viewSql(view: string): string {
 export function currentSql(history: string): string {
   return `${viewSql(history)} where what = 'now'`;
 }
-
-const COMMISSION = { amount: 'commission', known: 'has_states' };
-
-export const LEDGER_SQL = `select brand, dt, try_cast(dt as date) as day, publisher_id, state, currency,
-  cast(count(*) as bigint) as transactions,
-  ${sumSql(COMMISSION)} as commission,
-  ${sumSql({ ...COMMISSION, of: "kind = 'bonus'" })} as bonus,
-  ${unknownAmountsSql(COMMISSION)}
-from {{ source('brand_reports', 'transaction_history') }}
-where what = 'now'
-group by brand, dt, publisher_id, state, currency`;

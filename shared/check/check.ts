@@ -109,11 +109,8 @@ async function credentialsFinding(options: RunOptions, brand: string): Promise<F
   const settings = brandSettingsOf(options, brand);
   try {
     const { baseUrl } = await readCredentials(options.credentials, brand, settings.baseUrl);
-    const where =
-      baseUrl === undefined
-        ? 'name no baseUrl, so any address in the settings receives them'
-        : 'are for the baseUrl of the settings';
-    return ok('credentials', `the credentials can be read; they ${where}`);
+    const where = baseUrl === undefined ? 'any address' : 'the baseUrl';
+    return ok('credentials', `the credentials can be read; they are for ${where} of the settings`);
   } catch (thrown) {
     return errorFinding(thrown);
   }
@@ -152,17 +149,18 @@ function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
   const unproven = `the setting timeZone (${set}) could not be verified`;
   const evidence = zone && zoneEvidence(zone);
   const usual = zone && usualName(zone.fits);
-  if (!zone || usual === undefined)
-    return warning(
-      'time_zone',
-      `${unproven}: ${evidence === undefined ? 'no record that was requested by date has the time of the order as an instant; compare the number of orders of a day with the dashboard' : `no zone fits ${evidence}, so another time decides on which day a record is returned`}`,
-    );
+  if (!zone || usual === undefined) {
+    const why = evidence === undefined ? 'no record shows its instant' : `no zone fits ${evidence}`;
+    return warning('time_zone', `${unproven}: ${why}; compare the orders of a day with the dashboard`);
+  }
   const wrong = contradiction(set, zone.seen);
   if (wrong) {
     const at = new Date(wrong.atMs).toISOString();
+    const why = zone.isProven ? 'is proven' : `fits ${evidence}, as does ${shownZones(zone.fits, usual)}`;
+    const found = `${zone.report} returned a record of ${at} (${zone.field}) for ${wrong.day}`;
     return error(
       'time_zone',
-      `timeZone is ${set}, but ${zone.report} returned a record of ${at} (${zone.field}) for ${wrong.day}, and in ${set} this is ${dayOf(wrong.atMs, set)}: set "timeZone": "${usual}", ${zone.isProven ? 'which the records prove' : `which fits ${evidence}, as does ${shownZones(zone.fits, usual)}`}`,
+      `${found}, which is no time of that day in ${set}: set "timeZone": "${usual}", which ${why}`,
     );
   }
   return zone.isProven

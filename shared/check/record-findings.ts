@@ -25,7 +25,7 @@ export function recordFindings(
   const hidden = byState.map(([name, value]) =>
     warning(
       'filters',
-      `the filter ${name} (${value}) is a state, so a record vanishes from its day when its state changes; remove the filter, and filter in SQL`,
+      `the filter ${name} (${value}) is a state, which changes: remove it, and filter in SQL`,
     ),
   );
   if (sample.length === 0) return hidden;
@@ -42,14 +42,7 @@ export function recordFindings(
 }
 
 /** A service may well lack these. Their columns are NULL then, and no payout is wrong. */
-const OPTIONAL: readonly Role[] = [
-  'line_state',
-  'kind',
-  'publisher_name',
-  'channel_id',
-  'product',
-  'created',
-];
+const OPTIONAL = /^(line_state|kind|publisher_name|channel_id|product|created)$/;
 
 function roleFindings({ report, sample, roles }: Records): Finding[] {
   if (roles.length === 0) return [];
@@ -57,7 +50,7 @@ function roleFindings({ report, sample, roles }: Records): Finding[] {
   // Lines are settled by their commission, and a service with one currency need not name it.
   const hasLines = report.states?.includes('line_state');
   const isOptional = (role: Role) =>
-    OPTIONAL.includes(role) || (role === 'amount' && hasLines) || (role === 'currency' && !hasCurrency);
+    OPTIONAL.test(role) || (role === 'amount' && hasLines) || (role === 'currency' && !hasCurrency);
   const findings = roles.flatMap(({ role, inForce, isSet, isMissing, fits, best, evidence, alike }) => {
     const path = ['reports', report.name, 'fields', role];
     const level = isMissing || !isOptional(role) ? ('undecided' as const) : ('warning' as const);
@@ -107,8 +100,7 @@ function amountFindings({ report, sample, roles }: Records): Finding[] {
       ? Object.keys(example).find((name) => typeof readValue(example[name]) === 'bigint')
       : undefined;
     const shown = `${others.length + 1} of ${values.length} values of ${fields.join(', ')} cannot be read as an amount, such as ${stringifyJson(example).slice(0, 60)}, so sums with them are NULL`;
-    const advice =
-      'Ask the operator of the service for numbers such as 1500.25, name another field, or if there is none';
+    const advice = 'Ask the operator for numbers such as 1500.25, name another field, or if there is none';
     const why = inner === undefined ? `${shown}. ${advice}` : shown;
     const value = inner === undefined ? null : `${fields[0]}.${inner}`;
     const path = ['reports', report.name, 'fields', role];

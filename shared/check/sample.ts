@@ -73,10 +73,7 @@ export function endDateOf(measured: Pick<BrandSample, 'reports'>): BrandSettings
   return all.find((endDate) => endDate === 'midnight') ?? all.find((endDate) => endDate !== undefined);
 }
 
-/**
- * Sends the requests of one brand, one after another.
- * @param claim waits until the requests may be sent, and returns since when (`Lease`); missing: no run can read the brand yet
- */
+/** @param claim waits until requests may be sent, and returns since when (`Lease`); missing: no run can read the brand yet */
 export async function sampleBrand(
   options: RunOptions,
   brand: string,

@@ -32,8 +32,7 @@ export function roleNames() {
   const role = like(ROLE_NAMES, /^[\w+=,.@-]{1,64}$/).check(
     // Only IAM Identity Center may change such a role: the deployment would fail.
     z.refine((name) => !name.startsWith('AWSReservedSSO_'), {
-      error:
-        'no role of IAM Identity Center: name the policy in its permission set (docs/how-to/give-people-access.md#roles-of-iam-identity-center)',
+      error: 'no role of IAM Identity Center: name the policy in its permission set',
     }),
   );
   return z.array(role, { error: ROLE_NAMES }).check(

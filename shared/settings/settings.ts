@@ -1,7 +1,4 @@
-/**
- * Without the check, a misspelled filter would silently copy another set of records. What belongs to a report is in its
- * definition, so a new report needs no change here. A test compares docs/reference/settings.md with this schema.
- */
+/** What belongs to a report is in its definition. A test compares docs/reference/settings.md with this schema. */
 import * as z from 'zod/mini';
 import { DAY_MS, intervalMs, isDay, later } from '../days.ts';
 import { deploymentSchema } from './deployment.ts';
@@ -59,10 +56,8 @@ export function settingsInput(text: string, origin: string): unknown {
   if (!isJsonObject(file) || !('context' in file || 'app' in file)) return file;
   const { context } = file;
   if (isJsonObject(context) && context.brandReports !== undefined) return context.brandReports;
-  throw configError(
-    'settings_missing',
-    `${origin} has no settings: put them under "context": { "brandReports": … }.`,
-  );
+  const next = 'put them under "context": { "brandReports": … }.';
+  throw configError('settings_missing', `${origin} has no settings: ${next}`);
 }
 
 /** @throws BrandReportsError `config` with a line for every problem: path, value found, what is allowed */
@@ -99,12 +94,10 @@ export function settingsSchema(reports: ReportRegistry) {
 const BUS =
   'the name or the ARN of an event bus, e.g. data or arn:aws:events:eu-central-1:123456789012:event-bus/data';
 
-const CATALOGS = ['hive', 'iceberg'] as const;
-
 function catalogsSchema() {
   const error = '["hive"] or ["hive", "iceberg"]';
   return z
-    .array(z.enum(CATALOGS, { error }), { error })
+    .array(z.enum(['hive', 'iceberg'], { error }), { error })
     .check(z.refine((names) => names.includes('hive') && new Set(names).size === names.length, { error }));
 }
 
@@ -246,10 +239,7 @@ function reportSchema(report: ReportDefinition) {
 
 function keySchema() {
   const allowed = 'the name of a field, or a list of several';
-  return oneOrSeveral(
-    text(allowed, (name) => name !== ''),
-    allowed,
-  );
+  return oneOrSeveral(like(allowed, /./s), allowed);
 }
 
 function oneOrSeveral(field: z.ZodMiniType<string>, error: string) {

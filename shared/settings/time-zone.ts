@@ -1,8 +1,4 @@
-/**
- * Accepts the zones that mean one place: `UTC`, and names of an area and a city in their exact case. Intl also accepts
- * abbreviations and offsets: it takes BST for Dhaka, EST for Panama, and an offset has no summer time. Each would silently
- * give a brand the days of another place.
- */
+/** Intl also accepts abbreviations and offsets: it takes BST for Dhaka, EST for Panama, and an offset has no summer time. */
 import { closestMatch } from '../validation/closest-match.ts';
 
 /** Zones of many brands, with their abbreviations. One of these is shown for zones with the same days. */

@@ -1,7 +1,5 @@
-/**
- * Reads the JSON files of people. Comments and trailing commas become spaces, so positions stay. Problems contain places
- * and keys, but no value, which may be a credential (I9).
- */
+/** JSON of people. Comments become spaces, so positions stay. Problems contain no value, which may be a credential (I9). */
+import { formOf } from '../records/json-form.ts';
 
 const COMMENTS = /"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 const TRAILING_COMMAS = /"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])/g;
@@ -26,8 +24,9 @@ export function parseJsonc<Value>(
     const problem = repeatedKey(json, shown);
     return problem === undefined ? { value } : { problem };
   } catch {
-    const at = badStart(json) - 1;
-    const place = `line ${lineOf(json, at)} column ${at - json.lastIndexOf('\n', at - 1)}`;
+    const bytes = Buffer.from(json);
+    const before = bytes.toString('utf8', 0, formOf(bytes).fault?.at);
+    const place = `line ${lineOf(before, before.length)} column ${before.length - before.lastIndexOf('\n')}`;
     return { problem: `is not JSON (${place}); comments and trailing commas are allowed` };
   }
 }
@@ -57,27 +56,4 @@ function repeatedKey(json: string, shown: (key: string | number) => string): str
 
 function blanked(text: string, noise: RegExp): string {
   return text.replace(noise, (found) => (found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, ' ')));
-}
-
-/** The length of the shortest start of the text that cannot be continued to JSON. */
-function badStart(json: string): number {
-  let [good, bad] = [0, json.length + 1];
-  while (bad - good > 1) {
-    const middle = Math.floor((good + bad) / 2);
-    if (isBad(json.slice(0, middle))) bad = middle;
-    else good = middle;
-  }
-  return bad;
-}
-
-/** Whether the error of V8 concerns a character of the text, and not its end. */
-function isBad(start: string): boolean {
-  try {
-    JSON.parse(start);
-    return false;
-  } catch (error) {
-    const message = String(error);
-    const [, position] = /at position (\d+)/.exec(message) ?? [];
-    return position === undefined ? !message.includes('end of JSON') : Number(position) < start.length;
-  }
 }

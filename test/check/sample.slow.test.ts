@@ -181,7 +181,7 @@ describe('the connection test', () => {
       'a wrong zone',
       { timeZone: 'Europe/Berlin' },
       ['time_zone'],
-      /"timeZone": "America\/New_York", which the records prove/,
+      /"timeZone": "America\/New_York", which is proven/,
     ],
     [
       'a wrong timestamp unit',

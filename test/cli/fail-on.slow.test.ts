@@ -35,7 +35,7 @@ describe('sync', () => {
       [],
       { startDate: '2999-01-01' },
       2,
-      /soon\.json: brands\.acme\.startDate is "2999-01-01", .*Allowed: up to \d{4}-\d\d-\d\d,/,
+      /soon\.json: brands\.acme\.startDate is "2999-01-01"\. Allowed: up to \d{4}-\d\d-\d\d,/,
     ],
     [
       'a start date of a report in the future',

@@ -140,7 +140,7 @@ describe('a lake that others may change', () => {
     expect([code, stderr]).toEqual([
       0,
       expect.stringContaining(
-        `warning: a group may change the lake ${lake}, because the mode of ${lake} is 2775. Unless you share it, run: chmod g-w ${lake}`,
+        `warning: a group may change ${lake}, because the mode of ${lake} is 2775. Unless you share it, run: chmod g-w ${lake}`,
       ),
     ]);
   });

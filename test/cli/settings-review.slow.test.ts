@@ -83,7 +83,7 @@ describe('diff --settings', () => {
   it('is refused with a day, and without both', async () => {
     for (const args of [['orders'], ['orders', sample.firstDay, '--settings', 'x.json'], []]) {
       const { code, stderr } = await runCli(['diff', ...args, '--lake', sample.lake]);
-      expect([code, stderr]).toEqual([2, expect.stringMatching(/diff --settings/)]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/Name a report and a day, or new settings/)]);
     }
   });
 });

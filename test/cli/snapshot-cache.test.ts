@@ -152,11 +152,7 @@ describe('copies that no query has used for 30 days', () => {
     await setAge(cache, 2);
     snapshotFiles(store);
     expect(await Promise.all(paths.map(exists))).toEqual([true, true, false]);
-    const emptied = join(paths[2] ?? '', '..');
-    await setAge(emptied, 31);
-    await setAge(cache, 2);
-    snapshotFiles(store);
-    expect(await exists(emptied)).toBe(false);
+    expect(await exists(join(paths[2] ?? '', '..'))).toBe(false);
     await copied(snapshotFiles(store), unused ?? '');
   });
 

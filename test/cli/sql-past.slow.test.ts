@@ -146,7 +146,7 @@ describe('a query as of an instant', () => {
     await expect(ask(sql, folder, moments[0]?.atMs)).rejects.toMatchObject({
       kind: 'config',
       code: 'not_as_of',
-      message: expect.stringContaining(`cannot answer for ${name}:`),
+      message: expect.stringContaining(`cannot answer for ${name}.`),
     });
   });
 

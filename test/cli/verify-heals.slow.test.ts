@@ -361,7 +361,7 @@ describe('a lake without anything to verify', () => {
     copyLake();
     const { code, stderr, stdout } = await runCli(['verify', ...given()]);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/There is nothing to verify: \S.* npx brand-reports sync .*--lake /);
+    expect(stderr).toMatch(/There is nothing to verify in \S.* npx brand-reports sync .*--lake /);
     const json = await runCli(['verify', '--json', ...given()]);
     expect(JSON.parse(json.stdout)).toMatchObject({ status: 'failed', error: { code: 'nothing_to_verify' } });
   });

@@ -59,8 +59,6 @@ describe('the project', () => {
     );
     expect(sources).toMatch(/- name: since_close\n[\s\S]*- name: payouts\n/);
     expect(sources.match(/complete_until: \{name/g)).toHaveLength(1);
-    expect(sources.match(/loaded_at_query/g)).toHaveLength(1);
-    expect(sources).toContain('warn_after: {count: 85, period: hour}');
     expect(project().get('macros/tests.sql')).toContain('grace_hours=61');
   });
 
