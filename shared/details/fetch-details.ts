@@ -15,8 +15,7 @@ import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { type LookupAnswer, type Refusals, createRefusals, lookUpBatch } from './look-up-batch.ts';
 import type { StagedPage } from '../attempt/stage.ts';
-import { pagesOf } from '../attempt/staged-records.ts';
-import { upstreamRecords } from '../attempt/upstream-records.ts';
+import { pagesOf, upstreamRecords } from '../attempt/staged-records.ts';
 
 const KEYS_PER_PAGE = 50;
 
