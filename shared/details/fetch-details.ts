@@ -91,7 +91,6 @@ interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
   /** The key of the upstream record that a response is about. */
   ownerOf: (answered: string) => string | undefined;
-  /** Found by earlier slices. */
   foundBefore: ReadonlySet<string>;
   missing: ReadonlyMap<string, MissingLookup>;
   found: Set<string>;

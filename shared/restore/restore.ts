@@ -47,7 +47,6 @@ import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts'
 export interface DamagedDocument {
   key: string;
   problem: string;
-  /** What a restore does or has done, or why it failed. */
   remedy: string;
   /** `changed`: another program wrote it in the meantime, so it was left alone. */
   outcome: 'damaged' | 'restored' | 'changed' | 'failed';

@@ -43,7 +43,6 @@ export interface LeaseOptions {
   brand: string;
   document: CasDocument<BrandLease>;
   runId: string;
-  /** For people: who runs. */
   name: string;
   time: TimeLeft;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'every' | 'sleep'>;
@@ -87,7 +86,6 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
     held = isMine ? { ...held, renewed: began } : undefined;
   }
 
-  /** Waits until the lease is free, or taken over. */
   async function take(): Promise<number> {
     const startMs = clock.monotonicMs();
     // A run without time does one unit of work, so it waits as long as its process exists.
@@ -125,7 +123,6 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
     return holder.run !== undefined && (await runs.isDead(holder.run));
   }
 
-  /** Replaces the document unless another run has changed it. */
   async function replace(seen: BrandLease, next: BrandLease): Promise<boolean> {
     let isReplaced = false;
     await document.update((current) => {

@@ -111,7 +111,6 @@ export async function syncReports(
   return Promise.all(syncs.map(endSync));
 }
 
-/** A failure ends its report alone. */
 async function guarded(sync: ReportSync, act: () => Promise<unknown>): Promise<void> {
   if (sync.brokeOff) return;
   try {

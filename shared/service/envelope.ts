@@ -270,7 +270,6 @@ export function lacksList({ data, scanned }: Pick<ServiceResponse, 'data' | 'sca
   return isNothing(data) || (Object.hasOwn(data, 'list') && isNothing(data.list));
 }
 
-/** The error of a response that violates the interface; nothing in such a response is used. */
 export function contractError(action: string, code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('contract', code, `${action}: ${message}`);
 }

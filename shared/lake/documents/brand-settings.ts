@@ -147,7 +147,6 @@ export class StoredSettings {
     return settingsIn(await this.#document(brand).cached(), this.#options.reports)?.settings;
   }
 
-  /** The settings of a run, as its events name them. */
   async usedBy(brand: string, given: LakeBrandSettings): Promise<SettingsName | undefined> {
     const inLake = settingsIn(await this.#document(brand).cached(), this.#options.reports);
     return settingsName(usedSettings([{ brand, inLake }], { brands: { [brand]: given } }), brand);
