@@ -28,16 +28,7 @@ export const TAKE_AFTER_MS = 60_000;
 export const MAX_WAIT_MS = 2 * MINUTE_MS;
 const POLL_MS = 2_000;
 
-export interface Lease {
-  /**
-   * Waits until this run may send a request.
-   * @returns since when it holds the lease, by the monotonic clock: another run may have sent requests until then
-   * @throws BrandReportsError `conflict` `brand_busy`; `lease_unavailable` if the document cannot be read or written
-   */
-  claim: () => Promise<number>;
-  /** Lets other runs take the lease. Never fails: they would wait a minute longer. */
-  release: () => Promise<void>;
-}
+export type Lease = ReturnType<typeof createLease>;
 
 export interface LeaseOptions {
   brand: string;
@@ -55,7 +46,7 @@ interface Instant {
   wallMs: number;
 }
 
-export function createLease({ brand, document, runId, name, time, clock, runs, log }: LeaseOptions): Lease {
+export function createLease({ brand, document, runId, name, time, clock, runs, log }: LeaseOptions) {
   let held: { since: Instant; renewed: Instant } | undefined;
   let mayBeHeld = false;
   let stopRenewing: (() => void) | undefined;
@@ -138,10 +129,16 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
   }
 
   return {
-    async claim() {
+    /**
+     * Waits until this run may send a request.
+     * @returns since when it holds the lease, by the monotonic clock: another run may have sent requests until then
+     * @throws BrandReportsError `conflict` `brand_busy`; `lease_unavailable` if the document cannot be read or written
+     */
+    async claim(): Promise<number> {
       return validSince() ?? inTurn(async () => validSince() ?? (await take().catch(unavailable)));
     },
-    async release() {
+    /** Lets other runs take the lease. Never fails: they would wait a minute longer. */
+    async release(): Promise<void> {
       ended.abort();
       stopRenewing?.();
       await inTurn(async () => {
