@@ -134,11 +134,10 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
      * @returns since when it holds the lease, by the monotonic clock: another run may have sent requests until then
      * @throws BrandReportsError `conflict` `brand_busy`; `lease_unavailable` if the document cannot be read or written
      */
-    async claim(): Promise<number> {
-      return validSince() ?? inTurn(async () => validSince() ?? (await take().catch(unavailable)));
-    },
+    claim: async (): Promise<number> =>
+      validSince() ?? inTurn(async () => validSince() ?? (await take().catch(unavailable))),
     /** Lets other runs take the lease. Never fails: they would wait a minute longer. */
-    async release(): Promise<void> {
+    release: async (): Promise<void> => {
       ended.abort();
       stopRenewing?.();
       await inTurn(async () => {
