@@ -6,19 +6,21 @@
 import { hash } from 'node:crypto';
 import { BrandReportsError } from '../errors.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { versionKey } from '../lake/paths.ts';
+import { loadCodedFile } from '../lake/table/load-parquet.ts';
+import { damageOf, fileIn } from '../lake/table/readable-file.ts';
 import { newestAnswers } from '../planning/lookups.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { keysOf, ownersAmong, type RecordKey, type RecordList } from '../records/record-list.ts';
 import type { Attempt } from './claim.ts';
-import type { BuildContext } from '../context/context.ts';
+import type { BrandReport, BuildContext } from '../context/context.ts';
+import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { type Verdict, contentOf } from './rows-of-day.ts';
 import { readChunk } from './stage.ts';
-import { upstreamRecords } from './upstream-records.ts';
 
 export interface StagedDay extends OpenDay {
   prefix: string;
-  /** The oldest first. */
   slices: readonly Slice[];
 }
 
@@ -67,6 +69,44 @@ export async function answersOf(
   if (paging.style !== 'lookup' || !newest || slices.length < 2) return () => () => () => true;
   const upstream = await upstreamRecords(ctx, day, newest, paging.lookup);
   return newestAnswers(paging.lookup.answerField, ownersAmong(upstream));
+}
+
+/** The records of the slice's upstream snapshot, by key. @throws BrandReportsError `contract` if it is missing or damaged */
+export async function upstreamRecords(
+  ctx: BrandReport,
+  day: string,
+  { upstream }: Slice,
+  lookup: Lookup,
+): Promise<Map<string, UpstreamRecord>> {
+  const { store } = ctx.lake;
+  if (!upstream || !ctx.upstream) return new Map();
+  const key = versionKey(ctx.upstream.report.table, ctx.brand, day, upstream.snapshot);
+  const file = fileIn(store, { key, bytes: upstream.bytes });
+  const optional = lookup.optional.map(({ column }) => column);
+  const records = new Map<string, UpstreamRecord>();
+  const { readParquetRows } = await loadCodedFile();
+  try {
+    for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
+      const value = row[lookup.key.column];
+      if (typeof value !== 'string' || value === '') continue;
+      const present = optional.flatMap((column) => {
+        const text = row[column];
+        return typeof text === 'string' ? [[column, text] as const] : [];
+      });
+      records.set(value, { key: value, optional: Object.fromEntries(present) });
+    }
+  } catch (thrown) {
+    throw damagedSnapshot(thrown, key, ctx.upstream.report, day);
+  }
+  return records;
+}
+
+/** @throws if the store fails */
+function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): Error {
+  const message = damageOf(thrown);
+  const advice = `To read the day again: brand-reports sync ${name} --from ${day} --to ${day}`;
+  const found = `${key} cannot be read: ${message}. ${advice}`;
+  return new BrandReportsError('contract', 'damaged_snapshot', found, { cause: thrown });
 }
 
 const FINGERPRINT_LENGTH = 16;

@@ -1,19 +1,21 @@
 import { hash } from 'node:crypto';
-import { rethrowBugs } from '../errors.ts';
+import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { loadCodedFile } from '../lake/table/load-parquet.ts';
+import { fileIn } from '../lake/table/readable-file.ts';
+import { recordsOfRows } from '../lake/table/typed-columns.ts';
 import { type MissingLookup, isDue, missingAfter, refusedLookup } from '../planning/lookups.ts';
-import { keysOf, ownersAmong, recordListOf } from '../records/record-list.ts';
+import { keyOf, keysOf, ownersAmong, recordListOf } from '../records/record-list.ts';
 import type { Lookup, UpstreamRecord } from '../reports/definition.ts';
 import { lookUp } from '../service/lookup.ts';
 import { hashOf } from '../service/paging/page.ts';
 import type { Attempt } from '../attempt/claim.ts';
-import { type CommittedDetails, committedDetails } from './committed-details.ts';
 import type { RunContext } from '../context/context.ts';
+import type { OpenDay } from '../context/open-day.ts';
 import { type LookupAnswer, type Refusals, createRefusals, lookUpBatch } from './look-up-batch.ts';
 import type { StagedPage } from '../attempt/stage.ts';
-import { pagesOf } from '../attempt/staged-records.ts';
-import { upstreamRecords } from '../attempt/upstream-records.ts';
+import { pagesOf, upstreamRecords } from '../attempt/staged-records.ts';
 
 const KEYS_PER_PAGE = 50;
 
@@ -89,11 +91,10 @@ interface Known {
   upstream: ReadonlyMap<string, UpstreamRecord>;
   /** The key of the upstream record that a response is about. */
   ownerOf: (answered: string) => string | undefined;
-  /** Found by earlier slices. */
   foundBefore: ReadonlySet<string>;
   missing: ReadonlyMap<string, MissingLookup>;
   found: Set<string>;
-  committed: CommittedDetails;
+  committed: ReturnType<typeof committedDetails>;
   isCommittedAttempt: boolean;
 }
 
@@ -113,6 +114,58 @@ async function knownRecords(work: Work, part: SlicePart): Promise<Known> {
     found,
     committed: committedDetails(ctx, attempt, lookup),
     isCommittedAttempt: attempt.id === committed?.attempt,
+  };
+}
+
+/**
+ * The committed records of a report that looks up another report's records. They are read if the raw records are gone.
+ * A missing or damaged snapshot has no records. I12: memory holds the keys and a row group.
+ */
+function committedDetails(ctx: RunContext, { day, committed, keys }: OpenDay, { answerField }: Lookup) {
+  /** @param field the only field to read; missing: all fields */
+  async function* records(field?: string): AsyncGenerator<JsonObject> {
+    if (!committed || committed.rows === 0) return;
+    const { snapshot, bytes } = committed;
+    const key = keys.version(snapshot);
+    try {
+      const { openCodedFile, rowsOf } = await loadCodedFile();
+      const opened = await openCodedFile(fileIn(ctx.lake.store, { key, bytes }));
+      const columns = opened.columns.filter((column) => field === undefined || column.field === field);
+      const recordOf = recordsOfRows(columns);
+      const names = columns.map(({ name }) => name);
+      for await (const group of opened.groups(names)) for (const row of rowsOf(group)) yield recordOf(row);
+    } catch (thrown) {
+      const { kind, code, message } = asBrandReportsError(thrown);
+      if (kind !== 'bug' && code !== 'object_missing') throw thrown;
+      const lost = `${key} cannot be read: ${message}; records in it that the service no longer returns are lost`;
+      ctx.log({ event: 'committed_details_unreadable', day, message: lost });
+    }
+  }
+  async function readKeys(): Promise<string[]> {
+    const found: string[] = [];
+    for await (const record of records(answerField)) found.push(keyOf(record[answerField]) ?? '');
+    return found;
+  }
+  let read: Promise<readonly string[]> | undefined;
+  return {
+    /** The keys in the records, as the service wrote them. They are read once. */
+    keys: () => (read ??= readKeys()),
+    /** The records with a wanted key, in pages. Records with the same key are on one page. */
+    async *pages(isWanted: (key: string) => boolean): AsyncGenerator<JsonObject[]> {
+      let page: JsonObject[] = [];
+      let before: string | undefined;
+      for await (const record of records()) {
+        const key = keyOf(record[answerField]) ?? '';
+        if (!isWanted(key)) continue;
+        if (page.length >= KEYS_PER_PAGE && key !== before) {
+          yield page;
+          page = [];
+        }
+        page.push(record);
+        before = key;
+      }
+      if (page.length > 0) yield page;
+    },
   };
 }
 

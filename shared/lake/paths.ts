@@ -110,16 +110,12 @@ export function parseSnapshotKey(table: string, key: string): { brand: string; d
   return of && snapshotOfKey(key) === of.id ? { brand, day: of.day } : undefined;
 }
 
-export function reportRawPrefix(report: string): string {
-  return `${RAW_PREFIX}${report}/`;
-}
-
 export function brandRawPrefix(report: string, brand: string): string {
-  return `${reportRawPrefix(report)}${partitionPath(brandPartitions(brand))}/`;
+  return `${RAW_PREFIX}${report}/${partitionPath(brandPartitions(brand))}/`;
 }
 
 export function attemptPrefix(report: string, brand: string, day: string, attempt: string): string {
-  return `${reportRawPrefix(report)}${partitionPath(dayPartition(brand, day))}/${attempt}/`;
+  return `${RAW_PREFIX}${report}/${partitionPath(dayPartition(brand, day))}/${attempt}/`;
 }
 
 export function chunkName(id: string): string {

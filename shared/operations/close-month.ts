@@ -280,7 +280,6 @@ async function draftOf(
   return { close, closes, settings, timeZone, openDays, anew };
 }
 
-/** What decides which report counts: days with a version, and days that were erased. */
 function sourceDays(
   entries: ReadonlyMap<string, ReadonlyMap<string, DayEntry>>,
   known: ReturnType<typeof closedDays>['days'],
@@ -294,7 +293,6 @@ function sourceDays(
   );
 }
 
-/** Adds what a sum of the days would lack: roles of money without a field, and amounts that cannot be read. */
 async function addFaults(
   close: Close,
   { report, policy, schema }: BrandReport,

@@ -10,11 +10,6 @@ import type { RunContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { replaceVersion } from './replace-version.ts';
 
-export interface ReadingCommit {
-  continuation: string;
-  isAccepted: boolean;
-}
-
 /**
  * Records a reading in the ledger (I4). If the reading is believed, its version is committed; if not, the ledger
  * records that the version before stays (I11). The commit checks the claim: without it, a process that wakes up after
@@ -25,7 +20,7 @@ export async function commit(
   ctx: RunContext,
   attempt: Attempt,
   { unchanged, hashes, noted, ...snapshot }: BuiltSnapshot,
-  { continuation, isAccepted }: ReadingCommit,
+  { continuation, isAccepted }: { continuation: string; isAccepted: boolean },
 ): Promise<{ open: OpenDay; kept?: number }> {
   const { policy, runId } = ctx;
   const { day, id, progress, committed: replaced } = attempt;

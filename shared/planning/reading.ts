@@ -3,27 +3,11 @@ import { type Slice, pagesIn } from '../lake/documents/progress.ts';
 import { type Policy, closesAtMs } from './due.ts';
 import { refusedSummary } from './lookups.ts';
 
-export interface Reading {
-  startedMs: number;
-  /** When the last page was staged, by the service's time: the run that publishes the pages may have another clock. */
-  endedMs: number;
-  /** I2: whether the day was read whole after its end and, if there is an upstream day, after that day was closed. */
-  closed: boolean;
-  /** Whether records may have been skipped between two pages, because the list may have shifted. */
-  mayHaveGap: boolean;
-  /** Whether records may have moved between two queries, or before another run resumed the reading. */
-  isSplit: boolean;
-  recorded: Pick<
-    Committed,
-    'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups' | 'mayHaveGap'
-  >;
-}
-
 /**
  * @param slices all slices that were staged up to the end of the reading, at least one
  * @param nowMs the clock may have been corrected since they were staged: a later time counts as now
  */
-export function readingOf(day: string, policy: Policy, slices: readonly Slice[], nowMs: number): Reading {
+export function readingOf(day: string, policy: Policy, slices: readonly Slice[], nowMs: number) {
   const last = slices.at(-1);
   if (!last) throw new Error('a reading has a slice');
   const { upstream, parts } = last;
@@ -32,20 +16,28 @@ export function readingOf(day: string, policy: Policy, slices: readonly Slice[],
   const startedMs = Math.min(beganMs, nowMs);
   const refusedLookups = refusedSummary(slices);
   const mayHaveGap = parts.some(({ role, mayHaveGap }) => role === 'include' && mayHaveGap);
+  const recorded: Pick<
+    Committed,
+    'pages' | 'readFrom' | 'readTo' | 'upstreamDigest' | 'refusedLookups' | 'mayHaveGap'
+  > = {
+    pages: pagesIn(slices),
+    readFrom: new Date(startedMs).toISOString(),
+    readTo: new Date(last.toMs).toISOString(),
+    ...(mayHaveGap && { mayHaveGap }),
+    ...(upstream && { upstreamDigest: upstream.digest }),
+    ...(refusedLookups && { refusedLookups }),
+  };
   return {
     startedMs,
+    // By the service's time: the run that publishes the pages may have another clock.
     endedMs: Math.max(...slices.map(({ startedAt, stagedAt }) => heldMs(stagedAt ?? startedAt))),
+    // I2: read whole after its end and, if there is an upstream day, after that day was closed.
     closed:
       last.whole && beganMs <= nowMs && startedMs >= closesAtMs(day, policy) && (upstream?.closed ?? true),
+    // The list may have shifted between two pages.
     mayHaveGap,
+    // Records may have moved between two queries, or before another run resumed the reading.
     isSplit: parts.length > 1 || (last.resumed ?? false),
-    recorded: {
-      pages: pagesIn(slices),
-      readFrom: new Date(startedMs).toISOString(),
-      readTo: new Date(last.toMs).toISOString(),
-      ...(mayHaveGap && { mayHaveGap: true as const }),
-      ...(upstream && { upstreamDigest: upstream.digest }),
-      ...(refusedLookups && { refusedLookups }),
-    },
+    recorded,
   };
 }

@@ -51,7 +51,6 @@ export type Facts = Readonly<Partial<Record<Fact, boolean>>>;
 export interface Outcome {
   /** The outcome applies if all of these facts hold; missing: it applies in all other cases. */
   when?: readonly Fact[];
-  /** `refused`: nothing changes. */
   to: State | 'refused';
   /** The reading, and with it the version, needs no other reading to agree. */
   believed?: true;
@@ -59,7 +58,6 @@ export interface Outcome {
   keeps?: true;
 }
 
-/** The first outcome that applies; the last one always does. */
 type Outcomes = readonly Outcome[];
 
 const REFUSED: Outcomes = [{ to: 'refused' }];

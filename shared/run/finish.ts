@@ -44,7 +44,6 @@ export interface Ending extends EndingReport {
   /** Records when each month is next due. If a run dies before, the months stay dirty and the next run examines them. */
   record?: (state: ReportState) => ReportState;
   examined: Examined;
-  /** What the state records of the run itself. */
   own: Partial<ReportState>;
   /** Missing for a run of a range, which the watcher must not see. */
   ended: EndedReport | undefined;

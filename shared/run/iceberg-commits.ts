@@ -15,7 +15,6 @@ export interface EndingReport extends IcebergChange {
   expires: boolean;
 }
 
-/** By report: why its table was not written. */
 type Failures = ReadonlyMap<BrandReport, unknown>;
 
 export class IcebergCommits {

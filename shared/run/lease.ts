@@ -28,22 +28,12 @@ export const TAKE_AFTER_MS = 60_000;
 export const MAX_WAIT_MS = 2 * MINUTE_MS;
 const POLL_MS = 2_000;
 
-export interface Lease {
-  /**
-   * Waits until this run may send a request.
-   * @returns since when it holds the lease, by the monotonic clock: another run may have sent requests until then
-   * @throws BrandReportsError `conflict` `brand_busy`; `lease_unavailable` if the document cannot be read or written
-   */
-  claim: () => Promise<number>;
-  /** Lets other runs take the lease. Never fails: they would wait a minute longer. */
-  release: () => Promise<void>;
-}
+export type Lease = ReturnType<typeof createLease>;
 
 export interface LeaseOptions {
   brand: string;
   document: CasDocument<BrandLease>;
   runId: string;
-  /** For people: who runs. */
   name: string;
   time: TimeLeft;
   clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'every' | 'sleep'>;
@@ -56,7 +46,7 @@ interface Instant {
   wallMs: number;
 }
 
-export function createLease({ brand, document, runId, name, time, clock, runs, log }: LeaseOptions): Lease {
+export function createLease({ brand, document, runId, name, time, clock, runs, log }: LeaseOptions) {
   let held: { since: Instant; renewed: Instant } | undefined;
   let mayBeHeld = false;
   let stopRenewing: (() => void) | undefined;
@@ -87,7 +77,6 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
     held = isMine ? { ...held, renewed: began } : undefined;
   }
 
-  /** Waits until the lease is free, or taken over. */
   async function take(): Promise<number> {
     const startMs = clock.monotonicMs();
     // A run without time does one unit of work, so it waits as long as its process exists.
@@ -125,7 +114,6 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
     return holder.run !== undefined && (await runs.isDead(holder.run));
   }
 
-  /** Replaces the document unless another run has changed it. */
   async function replace(seen: BrandLease, next: BrandLease): Promise<boolean> {
     let isReplaced = false;
     await document.update((current) => {
@@ -141,10 +129,15 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
   }
 
   return {
-    async claim() {
-      return validSince() ?? inTurn(async () => validSince() ?? (await take().catch(unavailable)));
-    },
-    async release() {
+    /**
+     * Waits until this run may send a request.
+     * @returns since when it holds the lease, by the monotonic clock: another run may have sent requests until then
+     * @throws BrandReportsError `conflict` `brand_busy`; `lease_unavailable` if the document cannot be read or written
+     */
+    claim: async (): Promise<number> =>
+      validSince() ?? inTurn(async () => validSince() ?? (await take().catch(unavailable))),
+    /** Lets other runs take the lease. Never fails: they would wait a minute longer. */
+    release: async (): Promise<void> => {
       ended.abort();
       stopRenewing?.();
       await inTurn(async () => {

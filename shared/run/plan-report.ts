@@ -25,7 +25,6 @@ import { policyFingerprint } from '../planning/policy.ts';
 
 export interface ReportPlan {
   continuation: Continuation;
-  /** In the order in which they are read. */
   due: DueDay[];
   waiting: string[];
   /** The months examined, `YYYY-MM`, and what the report state contained of them before. */
@@ -59,13 +58,13 @@ export async function planReport(
   const range = rangeOf();
   if (range) assertBegun(ctx, range);
   const continuation = await resumeOrStart(ctx, range);
-  const {
-    ledgers,
-    damagedMonths,
-    error: damaged,
-    ...days
-  } = await findDueDays(ctx, range, continuation, looked);
-  const { due } = days;
+  const { months: toExamine, isDaily } = await monthsToExamine(ctx, range, looked);
+  const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, toExamine, ctx.ledger);
+  const ofUpstream = ctx.upstream && (await refreshed(ctx, toExamine, ctx.upstream.ledger));
+  const upstream: UpstreamDay | undefined =
+    ofUpstream && ((day) => upstreamState(ofUpstream.ledgers.get(monthOf(day))?.days[day]));
+  const nowMs = ctx.clock.now().getTime();
+  const due = plan(ledgers, ctx.policy, nowMs, { continuation, upstream });
   const pending = await pendingPublications(ctx, ledgers.values());
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const daysToRead = [...due.map(({ day }) => day), ...upstreamDue];
@@ -78,32 +77,12 @@ export async function planReport(
   // dirty, so that later runs report it too.
   const months = [...new Set([...daysToRead.map(monthOf), ...damagedMonths])];
   const begin = (current: ReportState) => markMonthsDirty(current, months, ctx.runId, seen);
-  const error = damaged ?? unpublished;
-  return { continuation, ...days, seen, begin, size, error };
-}
-
-/**
- * Finds the due days in the ledgers. It writes nothing and sends no request.
- * @param lookedMonths the months of days that the run reads of the upstream report
- */
-async function findDueDays(
-  ctx: RunContext,
-  range: Range | undefined,
-  continuation: Continuation,
-  lookedMonths: ReadonlySet<string>,
-) {
-  const { months, isDaily } = await monthsToExamine(ctx, range, lookedMonths);
-  const { ledgers, damagedMonths, error } = await refreshed(ctx, months, ctx.ledger);
-  const looked = ctx.upstream && (await refreshed(ctx, months, ctx.upstream.ledger));
-  const upstream: UpstreamDay | undefined =
-    looked && ((day) => upstreamState(looked.ledgers.get(monthOf(day))?.days[day]));
-  const nowMs = ctx.clock.now().getTime();
   return {
-    ...{ ledgers, damagedMonths, error: error ?? looked?.error },
-    due: plan(ledgers, ctx.policy, nowMs, { continuation, upstream }),
+    ...{ continuation, due, seen, begin, size },
     waiting: waitingDays(ledgers, ctx.policy, nowMs, range),
     examinedAll: isDaily && !range,
     lastReadMs: lastReadMs(ledgers),
+    error: damaged ?? ofUpstream?.error ?? unpublished,
   };
 }
 
@@ -131,23 +110,8 @@ function assertBegun(ctx: RunContext, { from }: Range): void {
 }
 
 async function prepareTable(ctx: RunContext): Promise<number> {
-  await announceColumnsBeside(ctx);
   for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
   return sizeOfSchema(await ctx.schema.cached());
-}
-
-/** I7: the first commit of a column decides its type. No message once the table has a column of the new type. */
-async function announceColumnsBeside(ctx: RunContext): Promise<void> {
-  const { schema, settings, report, brand, policy, log } = ctx;
-  const today = todayIn(ctx);
-  const { columns } = await schema.cached();
-  for (const [name, type] of Object.entries(settings.columns)) {
-    const existing = columns.find((column) => column.name === name);
-    if (!existing || columns.some((column) => column.field === existing.field && column.type === type))
-      continue;
-    const message = `the setting columns.${name} is ${type}, but the column was first written as ${existing.type}, and that type stays. Days that are read from now on also get a column of type ${type}. To fill it for earlier days, run "brand-reports rebuild ${report.name} --brand ${brand} --from ${policy.startDate} --to ${today}"`;
-    log({ event: 'column_typed_beside', message });
-  }
 }
 
 async function monthsToExamine(

@@ -9,7 +9,15 @@
  * A failed day stops no other day, until five days in a row fail or a failure needs an operator. A bug ends its report:
  * the day is recorded as failed, and other reports and brands go on.
  */
-import { type BrandReportsError, asBrandReportsError, redactedFailure, stackOf } from '../errors.ts';
+import { fetchFirstPage } from '../attempt/fetch.ts';
+import { addDays, dayOf } from '../days.ts';
+import {
+  type BrandReportsError,
+  asBrandReportsError,
+  redactedFailure,
+  rethrowBugs,
+  stackOf,
+} from '../errors.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { type Ending, announceReport, examineReport, recordFailedRun, vacuumReport } from './finish.ts';
 import type { IcebergCommits } from './iceberg-commits.ts';
@@ -26,9 +34,11 @@ import type { Range } from './continuation.ts';
 import { movedSince } from '../history/index.ts';
 import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
 import { type ReportPlan, planDay, planReport } from './plan-report.ts';
+import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { type DueDay, byOrder, isUrgent, readAgain } from '../planning/plan.ts';
-import { CLOCKS_DIFFER, isEndOfRun } from '../service/retry.ts';
-import { learnServiceTime } from './service-time.ts';
+import { clocksText } from '../service/client.ts';
+import { CLOCKS_DIFFER, concernsNoDay, isEndOfRun } from '../service/retry.ts';
+import { LARGE_SKEW_MS } from '../service/server-clock.ts';
 
 /** Circuit breaker: after this many consecutive failed days the other days wait for the next run. */
 const MAX_CONSECUTIVE_FAILURES = 5;
@@ -111,7 +121,44 @@ export async function syncReports(
   return Promise.all(syncs.map(endSync));
 }
 
-/** A failure ends its report alone. */
+/**
+ * Sends one request, so that the run has the service's time before it plans a day or writes any time: a machine that is
+ * ahead would close a day too early. Even a refusal shows the time; without a `Date` in it, the machine's clock counts.
+ * @param reports of one brand. If the service refuses the request for the report that is read last, the refusal may concern
+ * this report alone. A second refusal ends the run, so the second request is for another report
+ * @throws BrandReportsError `config` `clocks_differ`; the failure of the request if no response arrived
+ */
+async function learnServiceTime(reports: readonly RunContext[]): Promise<void> {
+  const paged = reports.filter(({ upstream }) => !upstream);
+  const [ctx = reports.at(-1), other] = [...new Set([paged.at(-1), paged[0]])];
+  if (!ctx) return;
+  const { brand, clock, log } = ctx;
+  let failure = await requestFirstPage(ctx).then(() => undefined, rethrowBugs);
+  if (other && failure?.kind === 'auth')
+    failure = await requestFirstPage(other).then(() => undefined, rethrowBugs);
+  const { clockSkewMs } = ctx.service;
+  const isUnanswered = failure && failure.kind !== 'contract' && failure.context.status === undefined;
+  if (failure && (concernsNoDay(failure) || (isUnanswered && clockSkewMs === undefined))) throw failure;
+  // The requests of the days fail or succeed by themselves.
+  const why = failure?.code ?? `no response of ${brand} has a Date header`;
+  if (clockSkewMs === undefined) log({ event: 'service_time_unknown', message: why });
+  else if (Math.abs(clockSkewMs) > LARGE_SKEW_MS)
+    log({ event: 'clocks_differ', message: clocksText(brand, clock.wallMs(), clockSkewMs) });
+}
+
+/** The first page of yesterday, which services refuse less often than the present day. */
+async function requestFirstPage(ctx: RunContext): Promise<void> {
+  const { brandSettings, clock, policy, upstream } = ctx;
+  const report = upstream?.report ?? ctx.report;
+  const settings = brandSettings.reports[report.name] ?? ctx.settings;
+  const nowMs = clock.now().getTime();
+  const day = addDays(dayOf(nowMs, policy.timeZone), -1);
+  const window = windowToRead(brandSettings, day, nowMs, undefined);
+  const [query] = dayQueries(report, brandSettings, settings, day, window);
+  const service = ctx.service.inOrder({ urgent: true, report: report.name, rank: 0, asksTime: true });
+  if (query) await fetchFirstPage({ ...ctx, report, settings, service }, query.fields);
+}
+
 async function guarded(sync: ReportSync, act: () => Promise<unknown>): Promise<void> {
   if (sync.brokeOff) return;
   try {

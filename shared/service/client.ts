@@ -84,7 +84,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
   const signer = createSigningSession(options, clock, log);
   const breaker = createRefusalBreaker();
   const answeredActions = new Set<string>();
-  /** The last credentials that the service has accepted. */
   let accepted: Credentials | undefined;
   /** Actions with a code of refusals that outlasted all attempts of a call. */
   const lasting = new Set<string>();

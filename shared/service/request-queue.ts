@@ -29,7 +29,6 @@ export function createRequestQueue<T>() {
     get size(): number {
       return entries.size;
     },
-    /** @returns a function that removes the item */
     add(turn: Turn, item: T): () => void {
       const entry = { turn, item };
       entries.add(entry);

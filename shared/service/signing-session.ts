@@ -3,6 +3,7 @@
  * are wrong, so a refused request is signed again, once, with another time that the last response showed. Otherwise the
  * credentials are read again, once per run, and the request is signed again only if they changed.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { BrandReportsError } from '../errors.ts';
 import type { BrandLog } from '../log-events.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
@@ -47,7 +48,7 @@ export function createSigningSession(
   async function reread(before: Credentials): Promise<void> {
     try {
       const after = await read();
-      if (!same(before, after)) current = Promise.resolve(after);
+      if (!isDeepStrictEqual(before, after)) current = Promise.resolve(after);
     } catch (error) {
       if (error instanceof BrandReportsError && error.code === OTHER_BASE_URL) throw error;
       log({ event: 'credentials_not_reread' });
@@ -75,8 +76,4 @@ export function createSigningSession(
     quote: (text: string, at?: number) =>
       at === undefined ? quoted(redact, text) : quotedAround(redact, text, at),
   };
-}
-
-function same(a: Credentials, b: Credentials): boolean {
-  return a.bid === b.bid && a.token === b.token && a.secret === b.secret;
 }

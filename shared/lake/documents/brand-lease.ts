@@ -41,7 +41,6 @@ export function heldBy(
   return { version, recentWrites, holder: { run, name: shown, since: new Date(sinceMs).toISOString() } };
 }
 
-/** Who runs, and since when. */
 export function holderText({ holder }: BrandLease): string {
   if (!holder) return 'it has ended by now';
   return holder.since === undefined ? holder.name : `${holder.name}, since ${holder.since}`;

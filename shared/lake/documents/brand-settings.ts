@@ -147,7 +147,6 @@ export class StoredSettings {
     return settingsIn(await this.#document(brand).cached(), this.#options.reports)?.settings;
   }
 
-  /** The settings of a run, as its events name them. */
   async usedBy(brand: string, given: LakeBrandSettings): Promise<SettingsName | undefined> {
     const inLake = settingsIn(await this.#document(brand).cached(), this.#options.reports);
     return settingsName(usedSettings([{ brand, inLake }], { brands: { [brand]: given } }), brand);
@@ -306,17 +305,10 @@ function meaningOf(settings: LakeBrandSettings, name: string): Partial<Record<st
   return Object.fromEntries([...roles, ...states, ...bonuses]);
 }
 
-export interface UsedSettings {
-  brand: string;
-  /** The first 8 characters of their hash. */
-  hash: string;
-  /** From when on the lake has them; missing: they are not the settings of the lake. */
-  since?: string;
-}
-
-/** As events have it. */
+/** As events have it. `hash`: its first 8 characters. `since`: from when on the lake has them; missing: it has others. */
 export const settingsNameSchema = z.object({ hash: z.string(), since: z.optional(storedTime) });
 export type SettingsName = z.infer<typeof settingsNameSchema>;
+export type UsedSettings = SettingsName & { brand: string };
 
 export function settingsName(used: readonly UsedSettings[], brand: string): SettingsName | undefined {
   const { brand: _brand, ...name } = used.find((of) => of.brand === brand) ?? {};

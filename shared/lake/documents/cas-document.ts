@@ -61,7 +61,6 @@ export class CasDocument<T extends HasRecentWrites> {
   #first: T | undefined;
   #later: readonly Pick<Change<T>, 'apply'>[] = [];
   #waiting: Change<T>[] = [];
-  /** The end of the last read or write. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: CasDocumentOptions<T>) {

@@ -36,7 +36,6 @@ export interface RowsOfReport {
   report: string;
   /** @param stored the rows of the report that the table has */
   rowsOf(stored: readonly Row[]): readonly Row[] | Promise<readonly Row[]>;
-  /** Why its rows could not be made. */
   failure?: unknown;
 }
 

@@ -18,11 +18,9 @@ const dayEvent = storedObject(() => ({
   sums: z.record(z.string(), z.record(z.string(), z.string())),
   /** The names of the findings; missing until a run is about to send the event. */
   findings: z.optional(z.array(z.string())),
-  /** The settings of that run. */
   settings: z.optional(settingsNameSchema),
   /** One more than in the previous event of the day; it orders the events of a day. */
   sequence: storedCount,
-  /** When the version was committed, by the machine's clock. */
   at: storedTime,
 }));
 
@@ -30,7 +28,6 @@ const dayEvent = storedObject(() => ({
 export const outbox = storedObject(() => ({
   sequence: storedCount,
   version: storedId,
-  /** The oldest first. */
   pending: z.array(dayEvent),
 }));
 

@@ -30,9 +30,7 @@ const record = storedObject(() => ({
       goneAt: z.optional(storedTime),
       /** Of a finding: from when on its end is not reported. */
       until: z.optional(storedTime),
-      /** Whether the last message listed it as open. */
       isTold: z.optional(z.boolean()),
-      /** Whether its end has an event. */
       isSolved: z.optional(z.boolean()),
     })),
   ),

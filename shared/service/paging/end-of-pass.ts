@@ -11,7 +11,6 @@ import { type Page, type PageRequest, type Resume, hashOf, hashOfCursor } from '
 
 type AcceptPage = (page: Page) => readonly Page[];
 
-/** @returns a function that throws BrandReportsError `contract` if the read would not end */
 export function acceptPages(request: PageRequest, resume: Resume | undefined): AcceptPage {
   switch (request.paging.style) {
     case 'position':
