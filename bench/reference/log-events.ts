@@ -14,9 +14,12 @@ const MEANINGS: Record<EventName, string> = {
     'The settings of the run give a role another field, or a word another state, than the settings in the lake, which they replace. The message names the role or word, before → after',
   last_run_not_recorded:
     'The outcome of the run could not be stored, so `status` and the watcher show the run before.',
+  column_typed_beside:
+    'The settings give a column another type than its files have. A further column gets the new type.',
   fields_without_column: 'A day has more fields than the table can have columns. The rest is in `_rescued`.',
   continuation_not_saved:
     'The list of days that later runs continue could not be stored. The next run reads some days again.',
+  end_date_not_probed: 'The check of the setting `endDate` was not possible.',
   clocks_differ: 'The clocks of this machine and of the service differ by more than ten minutes.',
   service_time_unknown:
     'No response to the first request of the run had a `Date`, so the clock of this machine alone counts.',

@@ -4,6 +4,8 @@ import { dateFields } from '../planning/day-queries.ts';
 import { type FetchContext, type RunContext, todayIn } from '../context/context.ts';
 import { fetchFirstPage } from '../attempt/fetch.ts';
 
+type EndDateMeaning = 'whole_day' | 'midnight' | undefined;
+
 /**
  * Checks the setting `endDate` against days that have ended, in a report's first sync. The interface does not document
  * whether `end_date` means the whole day or its midnight (docs/explanation/interface.md, section 4.4). With the wrong
@@ -17,10 +19,8 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
   if ((await reportState.cached()).probedEndDate === setting) return;
   for (const day of probedDays(ctx))
     if ((await ctx.ledger(monthOf(day)).cached()).days[day]?.erasedAt !== undefined) return;
-  // If the probe fails, reading the days shows the problem.
-  const observe = () => observeEndDate(ctx).catch((thrown: unknown) => void rethrowBugs(thrown));
-  const meaning = await observe();
-  if (meaning === 'midnight' && (await observe()) === 'midnight')
+  const meaning = await observeOrLog(ctx);
+  if (meaning === 'midnight' && (await observeOrLog(ctx)) === 'midnight')
     throw new BrandReportsError(
       'config',
       'end_date',
@@ -30,11 +30,21 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
     await reportState.update((current) => ({ ...current, probedEndDate: setting }));
 }
 
+/** Ignores a failure of the probe: reading the days will show the problem. */
+async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
+  try {
+    return await observeEndDate(ctx);
+  } catch (thrown) {
+    ctx.log({ event: 'end_date_not_probed', message: rethrowBugs(thrown).code });
+    return undefined;
+  }
+}
+
 /**
  * Compares three consecutive days, queried separately, with one query of all three: only whole days add up. Two days
  * are not enough: if one day is empty and the other begins with a record at midnight, midnights add up too.
  */
-export async function observeEndDate(ctx: FetchContext): Promise<'whole_day' | 'midnight' | undefined> {
+export async function observeEndDate(ctx: FetchContext): Promise<EndDateMeaning> {
   const days = probedDays(ctx);
   const [first = '', , last = ''] = days;
   let sum = 0;

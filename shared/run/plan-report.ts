@@ -110,8 +110,23 @@ function assertBegun(ctx: RunContext, { from }: Range): void {
 }
 
 async function prepareTable(ctx: RunContext): Promise<number> {
+  await announceColumnsBeside(ctx);
   for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
   return sizeOfSchema(await ctx.schema.cached());
+}
+
+/** I7: the first commit of a column decides its type. No message once the table has a column of the new type. */
+async function announceColumnsBeside(ctx: RunContext): Promise<void> {
+  const { schema, settings, report, brand, policy, log } = ctx;
+  const today = todayIn(ctx);
+  const { columns } = await schema.cached();
+  for (const [name, type] of Object.entries(settings.columns)) {
+    const existing = columns.find((column) => column.name === name);
+    if (!existing || columns.some((column) => column.field === existing.field && column.type === type))
+      continue;
+    const message = `the setting columns.${name} is ${type}, but the column was first written as ${existing.type}, and that type stays. Days that are read from now on also get a column of type ${type}. To fill it for earlier days, run "brand-reports rebuild ${report.name} --brand ${brand} --from ${policy.startDate} --to ${today}"`;
+    log({ event: 'column_typed_beside', message });
+  }
 }
 
 async function monthsToExamine(
