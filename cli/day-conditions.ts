@@ -35,8 +35,10 @@ export async function refuseWrongDays(
         const equal = `${shown} = ${literal(text)}`;
         // A bound may be the beginning of a text, as 2026 is of a month, but not of a number, as 2026-1 is.
         const isStart = /\D$|\d\d$/.test(text) && (sign === '>=' || sign === '<');
+        // A bound may be the 31st of any month, or in a year that DAYS lacks.
+        const near = text.replace(/^(?!19[7-9]|20)\d{4}(?!\d)/, '2000').replace(/(29|3[01])$/, '28');
         const met = bound
-          ? `typeof(${shown}) <> 'VARCHAR' OR ${equal} OR (${isStart} AND starts_with(${shown}, ${literal(text)}))`
+          ? `typeof(${shown}) <> 'VARCHAR' OR ${equal} OR ${shown} = ${literal(near)} OR (${isStart} AND starts_with(${shown}, ${literal(text)}))`
           : equal;
         if (left === DAY ? isRight : isWord || (await isMetByDay(connection, met))) continue;
         throw wrongDays(`${shown} ${sign} ${literal(text)}`, sign, text);

@@ -177,6 +177,8 @@ it.each([
   "left(dt, 7) >= '2026-03' AND left(dt, 7) < '2027' AND replace(dt, '-', '') >= '202603'",
   "CAST(dt AS timestamp) > '2026-03-08 12:00' AND dayname(CAST(dt AS date)) > 'A'",
   "EXISTS (SELECT 1 FROM payouts WHERE month >= '2026-03' AND month < '2027' AND month <> 'all')",
+  "EXISTS (SELECT 1 FROM payouts WHERE month BETWEEN '1900-01' AND '9999-12') OR right(dt, 5) <= '02-31'",
+  "replace(dt, '-', '') BETWEEN '20260201' AND '20260231'",
   'EXISTS (SELECT 1 FROM (SELECT left(dt, 7) AS month FROM orders) JOIN payouts USING (month))',
 ])('accepts %s', async (condition) => {
   expect(await ask(`SELECT count(*) AS rows FROM orders o WHERE ${condition}`)).toHaveLength(1);
