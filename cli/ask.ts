@@ -11,7 +11,8 @@ export interface Questions {
   close(): void;
 }
 
-export function openQuestions(): Questions {
+/** @param beforeStop what to keep when Ctrl-C ends the program */
+export function openQuestions(beforeStop = async () => {}): Questions {
   let isVisible = false;
   const output = new Writable({
     write(chunk, _encoding, done) {
@@ -25,9 +26,11 @@ export function openQuestions(): Questions {
     isVisible = false;
   });
   terminal.on('SIGINT', () => {
-    terminal.close();
-    note('\nStopped. Nothing was written.');
-    process.exit(EXIT_INTERRUPTED);
+    note('\nStopped. The settings and the lake are unchanged.');
+    void beforeStop().finally(() => {
+      terminal.close();
+      process.exit(EXIT_INTERRUPTED);
+    });
   });
 
   return {

@@ -46,15 +46,25 @@ const SQL_FUNCTION = 'query';
 
 /** The column `dt` of a table or view of the lake. */
 export const DAY: JsonObject = { class: 'COLUMN_REF', type: 'COLUMN_REF', alias: '', column_names: ['dt'] };
-const DATED = new Set([
-  ...Object.values(reports).flatMap(({ table }) => [table, beforeTable(table)]),
-  ...LEDGER_TABLES,
-  ...allViews(reports).flatMap(({ name, columns }) => (columns.some(([of]) => of === 'dt') ? [name] : [])),
+const SEVEN = { type: { id: 'INTEGER' }, is_null: false, value: 7 };
+/** The column `month` of a view, in SQL that people hardly write, so that messages can name the column. */
+const MONTH: JsonObject = {
+  ...{ class: 'FUNCTION', type: 'FUNCTION', alias: '', function_name: 'left_grapheme', schema: '' },
+  children: [DAY, { class: 'CONSTANT', type: 'VALUE_CONSTANT', value: SEVEN }],
+};
+const DATED = new Map<string, readonly Column[]>([
+  ...Object.values(reports).flatMap(({ table }) =>
+    [table, beforeTable(table)].map((name) => [name, datedColumns(['dt'])] as const),
+  ),
+  ...LEDGER_TABLES.map((name) => [name, datedColumns(['dt', 'month'])] as const),
+  ...allViews(reports).map(({ name, columns }) => [name, datedColumns(columns.map(([of]) => of))] as const),
 ]);
 const PATTERNS =
-  /^(!?~~~?\*?|(not_)?i?like_escape|regexp_(matches|full_match)|prefix|starts_with|\^@|suffix|ends_with|contains)$/;
+  /^(!?~~~?\*?|(not_)?i?like_escape|regexp_(matches|full_match)|prefix|starts_with|\^@|suffix|ends_with|contains|(list|array)_(has|contains))$/;
 /** Functions that return one of their values. */
-const IS_CHOICE = /^(min|max|first|last|any_value|arbitrary|mode)$/;
+const IS_CHOICE = /^(min|max|first|last|first_value|last_value|lag|lead|any_value|arbitrary|mode)$/;
+/** The parser returns these functions as names of columns. */
+const CLOCK = /^(current_(date|time|timestamp)|local(time|timestamp))$/i;
 /** Their values depend on more than one row, or are not known here. */
 const UNKNOWN = /^(STAR|PARAMETER|WINDOW|LAMBDA|SUBQUERY)$/;
 
@@ -133,14 +143,23 @@ function foundIn(statements: Json[]) {
   function readFrom(from: Json | undefined, scope: Scope): void {
     if (!isJsonObject(from)) return;
     const { type, table_name: table, alias, column_name_alias: given, left, right, source, ...rest } = from;
-    for (const each of [left, right, source]) readFrom(each, scope);
+    const [ofLeft = [], ofRight = []] = [left, right, source].map((each) => {
+      const before = scope.sources.length;
+      readFrom(each, scope);
+      return scope.sources.slice(before).flatMap(({ columns }) => columns);
+    });
+    const shared = Array.isArray(rest.using_columns) ? rest.using_columns.map(textOf) : [];
+    for (const { name, values } of ofLeft)
+      if (rest.ref_type === 'NATURAL' || shared.some((each) => isSame(each, name)))
+        for (const other of ofRight)
+          if (isSame(other.name, name)) pair('COMPARE_EQUAL', values, other.values);
     const name = textOf(table).toLowerCase();
     const expression = scope.tables.get(name);
     if (type === 'BASE_TABLE' && !expression) names.add(name);
     // A view of the lake has more columns than `dt`, so that the place of `dt` is not known.
-    const isDated =
-      type === 'BASE_TABLE' && DATED.has(name) && textOf(Array.isArray(given) ? given[0] : '') === '';
-    const own = expression ?? (isDated ? [{ name: 'dt', values: [DAY] }] : columnsOf(rest.subquery, scope));
+    const isRenamed = textOf(Array.isArray(given) ? given[0] : '') !== '';
+    const dated = type === 'BASE_TABLE' && !isRenamed ? DATED.get(name) : undefined;
+    const own = expression ?? dated ?? columnsOf(rest.subquery, scope);
     const rows = Array.isArray(rest.values) ? rest.values.map(objectsIn) : [];
     const listed = (rows[0] ?? []).map((_, index) => ({
       name: `col${index}`,
@@ -194,7 +213,8 @@ function foundIn(statements: Json[]) {
     if (node.type === 'COLUMN_REF') {
       const [value, ...others] = lookUp(namesOf(node), scope);
       // Expressions in expressions could double at each step.
-      return others.length === 0 && (value === DAY || value?.type === 'VALUE_CONSTANT') ? value : undefined;
+      const isSimple = /^(COLUMN_REF|VALUE_CONSTANT)$/.test(textOf(value?.type)) || value === MONTH;
+      return others.length === 0 && isSimple ? value : undefined;
     }
     const replaced: JsonObject = {};
     for (const [key, value] of Object.entries(node)) {
@@ -211,7 +231,8 @@ function foundIn(statements: Json[]) {
     if (own.length === 0 && of !== undefined) return outer ? lookUp(names, outer) : [];
     // A name without a table may be of any table here, whose columns are not all known: it is not searched further.
     const columns = [...own.flatMap((source) => source.columns), ...(of === undefined ? aliases : [])];
-    return columns.find((column) => isSame(column.name, name))?.values ?? [];
+    const found = columns.find((column) => isSame(column.name, name));
+    return found?.values ?? (of === undefined && CLOCK.test(name) ? [{ ...DAY, column_names: [name] }] : []);
   }
 
   function compare(node: JsonObject, scope: Scope): void {
@@ -239,8 +260,12 @@ function foundIn(statements: Json[]) {
       isJsonObject(side) && side.function_name === 'row' ? objectsIn(side.children) : [],
     );
     for (const [index, each] of own.entries()) add(name, each, other[index], scope);
-    for (const value of valuesOf(left, scope))
-      for (const against of valuesOf(right, scope))
+    pair(name, valuesOf(left, scope), valuesOf(right, scope));
+  }
+
+  function pair(name: string, lefts: readonly JsonObject[], rights: readonly JsonObject[]): void {
+    for (const value of lefts)
+      for (const against of rights)
         conditions.push(
           daysIn(against) === 0
             ? { name, left: value, right: against }
@@ -259,6 +284,14 @@ function foundIn(statements: Json[]) {
     if (name === SQL_FUNCTION && !isConstant) texts.push(SQL_FUNCTION);
     if (name === SQL_FUNCTION || name === 'query_table') texts.push(...constantsIn(children));
   }
+}
+
+function datedColumns(names: readonly string[]): Column[] {
+  const days = [
+    { name: 'dt', values: [DAY] },
+    { name: 'month', values: [MONTH] },
+  ];
+  return days.filter(({ name }) => names.includes(name));
 }
 
 /** The comparison with its sides exchanged. */

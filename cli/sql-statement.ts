@@ -93,10 +93,19 @@ async function refuseWrongDays(
     const shown = left === DAY ? 'dt' : await sqlOf(connection, left);
     if (right === undefined) {
       if (!(await isMetByDay(connection, isNegated ? `NOT (${shown})` : shown))) throw wrongDays(shown, '=');
-    } else if (left === DAY || bound === undefined)
+    } else
       for (const text of await textsOf(connection, right)) {
-        const isRight = bound ? bound.test(text) : isDay(text) || (isNegated && !/\d/.test(text));
-        if (left === DAY ? isRight : await isMetByDay(connection, `${shown} = ${literal(text)}`)) continue;
+        const isWord = !/\d/.test(text) && (isNegated || (bound !== undefined && left !== DAY));
+        const isRight = isWord || (bound ? bound.test(text) : isDay(text));
+        const equal = `${shown} = ${literal(text)}`;
+        // A bound may be the beginning of a text, as 2026 is of a month, but not of a number, as 2026-1 is.
+        const isStart = /\D$|\d\d$/.test(text) && (sign === '>=' || sign === '<');
+        // A bound may be the 31st of any month, or in a year that DAYS lacks.
+        const near = text.replace(/^(?!19[7-9]|20)\d{4}(?!\d)/, '2000').replace(/(29|3[01])$/, '28');
+        const met = bound
+          ? `typeof(${shown}) <> 'VARCHAR' OR ${equal} OR ${shown} = ${literal(near)} OR (${isStart} AND starts_with(${shown}, ${literal(text)}))`
+          : equal;
+        if (left === DAY ? isRight : isWord || (await isMetByDay(connection, met))) continue;
         throw wrongDays(`${shown} ${sign} ${literal(text)}`, sign, text);
       }
   }
@@ -134,7 +143,13 @@ async function sqlOf(connection: DuckDBConnection, expression: JsonObject): Prom
   return String(found?.getRows()[0]?.[0]).replace(/^SELECT /, '');
 }
 
-function wrongDays(condition: string, sign: string, text = '') {
+function wrongDays(sql: string, sign: string, text = '') {
+  const condition = sql.replaceAll('left_grapheme(dt, 7)', 'month');
+  if (condition !== sql) {
+    const [, of = '2026', number = '11'] = /^(\d{4})\D?(\d\d?)/.exec(text) ?? [];
+    const next = `Use month ${sign} '${of}-${number.padStart(2, '0')}'.`;
+    return configError('sql', `${condition} selects wrong months, because month is text: YYYY-MM. ${next}`);
+  }
   const [, year = '', month = '', date = ''] = /(\d{4})\D?(\d{1,2})\D?(\d{1,2})/.exec(text) ?? [];
   const meant = [year, month.padStart(2, '0'), date.padStart(2, '0')].join('-');
   const day = isDay(meant) ? meant : '2026-11-09';

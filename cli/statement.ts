@@ -69,9 +69,9 @@ export interface Statement {
   publishers: AsyncIterable<{ totals: Fact[]; entries: Fact[] }>;
 }
 
-/** A number, and a text that a spreadsheet would run as a formula, in half or full width. Some programs skip spaces before it. */
+/** A number, and a text that a spreadsheet would run as a formula, in half or full width. Some programs skip what is not seen. */
 const NUMBER = /^[+-]?\d+(\.\d+)?$/;
-const FORMULA = /^(\s*[=+\-@＝＋－＠﹢﹣﹦﹫−]|[\t\r\n])/;
+const FORMULA = /^([\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠﹢﹣﹦﹫−]|[\t\r\n])/u;
 
 /** A statement is sent to people who open it in a spreadsheet, and the service chose its names and ids. */
 export function inertCell<Value>(value: Value): Value | string {

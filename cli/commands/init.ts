@@ -46,12 +46,15 @@ export function addInit(program: CliCommand): void {
     .option(ZONE_FLAG, "the brand's time zone, e.g. Europe/Berlin (default: the zone that the records prove)")
     .example('init', 'It prompts for every value that no flag gives.')
     .action(async (flags: InitFlags) => {
-      const questions = process.stdin.isTTY ? openQuestions() : undefined;
+      const hidden: string[] = [];
+      const keep = async () => {
+        if (!existsSync(flags.settings)) await keepAnswers(flags, asking.given, hidden);
+      };
+      const questions = process.stdin.isTTY ? openQuestions(keep) : undefined;
       const asking: Asking = {
         ...{ given: { ...flags }, reports, nowMs: Date.now(), refuse: note },
         ask: questions && ((question) => questions.ask(question, 'visible')),
       };
-      const hidden: string[] = [];
       try {
         await init(flags, asking, async (question) => {
           if (!questions) throw configError('no_terminal', 'Without a terminal, add --credentials FILE.');
@@ -60,7 +63,7 @@ export function addInit(program: CliCommand): void {
         });
       } finally {
         questions?.close();
-        if (questions && !existsSync(flags.settings)) await keepAnswers(flags, asking.given, hidden);
+        if (questions) await keep();
       }
     });
 }

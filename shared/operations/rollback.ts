@@ -167,12 +167,14 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   const ofReport = (await listLedgers(lake.store, reports)).filter((one) => one.report === report);
   const withMonth = ofReport.filter(({ months }) => months.includes(monthOf(day)));
   // If the only ledger of the month was lost, opening the day names the loss.
-  const brands = (withMonth.length > 0 ? withMonth : ofReport).map(({ brand }) => brand);
+  const [found, what] =
+    withMonth.length > 0 ? [withMonth, `${report.name} ${monthOf(day)}`] : [ofReport, report.name];
+  const brands = found.map(({ brand }) => brand);
   const { brand = brands[0] } = options;
   if (options.brand === undefined && brands.length > 1)
     throw configError(
       'several_brands',
-      `${lake.store.url} has ${report.name} ${monthOf(day)} for several brands. Choose one with --brand: ${brands.join(', ')}.`,
+      `${lake.store.url} has ${what} for several brands. Choose one with --brand: ${brands.join(', ')}.`,
     );
   if (brand !== undefined) {
     const policy = enabledPolicy(settings, brand, report);
@@ -184,7 +186,7 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
   throw configError(
     'day_not_committed',
-    `${lake.store.url} has no version of ${report.name} ${day}${whose}. It has ${monthOf(day)} of: ${brands.join(', ') || 'no brand'}. Compare the day, --brand and --lake with the output of "brand-reports status".`,
+    `${lake.store.url} has no version of ${report.name} ${day}${whose}. It has ${what} of: ${brands.join(', ') || 'no brand'}. Compare the day, --brand and --lake with the output of "brand-reports status".`,
   );
 }
 

@@ -1,11 +1,11 @@
 /** Intl also accepts abbreviations and offsets: it takes BST for Dhaka, EST for Panama, and an offset has no summer time. */
 import { closestMatch } from '../validation/closest-match.ts';
 
-/** Zones of many brands, with their abbreviations. One of these is shown for zones with the same days. */
+/** Zones of many brands, with abbreviations and other names. One of these is shown for zones with the same days. */
 const USUAL: Readonly<Record<string, string>> = {
   UTC: 'GMT UCT Z ZULU',
   'Europe/London': 'GMT BST',
-  'Europe/Berlin': 'CET CEST MET MEZ',
+  'Europe/Berlin': 'CET CEST MET MEZ GERMANY',
   'Europe/Athens': 'EET EEST',
   'Europe/Moscow': 'MSK',
   'America/New_York': 'EST EDT ET',
@@ -15,11 +15,11 @@ const USUAL: Readonly<Record<string, string>> = {
   'America/Los_Angeles': 'PST PDT PT',
   'America/Halifax': 'AST ADT',
   'America/Sao_Paulo': 'BRT',
-  'Asia/Kolkata': 'IST',
+  'Asia/Kolkata': 'IST MUMBAI DELHI INDIA',
   'Asia/Jerusalem': 'IST',
   'Asia/Dubai': 'GST',
   'Asia/Dhaka': 'BDT',
-  'Asia/Shanghai': 'CST',
+  'Asia/Shanghai': 'CST BEIJING CHINA',
   'Asia/Singapore': 'SGT',
   'Asia/Tokyo': 'JST',
   'Asia/Seoul': 'KST',

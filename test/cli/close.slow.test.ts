@@ -303,6 +303,7 @@ describe('a statement for a spreadsheet', () => {
     '\t=1',
     '\r=1',
     '\u00a0=1',
+    '\u200b=1',
     '＝1',
     '＋x',
     '－x',

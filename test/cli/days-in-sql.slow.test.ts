@@ -123,9 +123,29 @@ it.each([
   ["SELECT 1 FROM orders_before WHERE dt = '2026-3-9'", "dt = '2026-03-09'"],
   ["SELECT 1 FROM clicks WHERE EXISTS (SELECT 1 FROM orders WHERE clicks.dt = '2026-3-9')", 'dt ='],
   ["FROM query('SELECT 1 FROM orders WHERE dt = ''2026-3-9'' ')", 'dt ='],
+  ["SELECT 1 FROM orders JOIN (VALUES ('20260309')) AS p(dt) USING (dt)", "dt = '2026-03-09'"],
+  ["WITH p AS (SELECT '20260309' AS dt) SELECT 1 FROM p NATURAL JOIN orders", "dt = '2026-03-09'"],
+  ["SELECT 1 FROM orders WHERE list_contains(['20260309'], dt)", "dt = '2026-03-09'"],
+  ['SELECT 1 FROM orders WHERE dt = current_timestamp::varchar', 'dt ='],
+  ["SELECT 1 FROM orders WHERE dt >= (current_date - INTERVAL 1 DAY)::varchar || ''", 'dt >='],
+  ["SELECT 1 FROM (SELECT lag(dt) OVER (ORDER BY dt) AS d FROM orders) WHERE d > '2026-3-9'", 'dt >'],
+  ["SELECT 1 FROM orders WHERE left(dt, 7) >= '2026-3'", 'LIKE'],
+  ["SELECT 1 FROM orders WHERE left(dt, 7) <= '2026'", 'LIKE'],
+  ["SELECT 1 FROM orders WHERE dt || '' < '2026-3-9'", "dt < '2026-03-09'"],
 ])('refuses %s', async (sql, next) => {
   const message = await ask(sql).then(JSON.stringify, (thrown: Error) => thrown.message);
   expect(message).toContain('selects wrong days, because dt is text');
+  expect(message).toContain(next);
+});
+
+it.each([
+  ["SELECT 1 FROM commission_due WHERE month = '2026-9'", "Use month = '2026-09'"],
+  ["SELECT 1 FROM payouts WHERE month >= '202609'", "Use month >= '2026-09'"],
+  ["SELECT 1 FROM closes WHERE month BETWEEN '2026-09' AND '2026-9'", "Use month <= '2026-09'"],
+  ["SELECT 1 FROM payouts WHERE month LIKE '2026-9%'", 'Use month ='],
+])('refuses %s', async (sql, next) => {
+  const message = await ask(sql).then(JSON.stringify, (thrown: Error) => thrown.message);
+  expect(message).toContain('selects wrong months, because month is text');
   expect(message).toContain(next);
 });
 
@@ -152,6 +172,14 @@ it.each([
   "EXISTS (WITH orders AS (SELECT '2026-3-9' AS dt) SELECT 1 FROM orders WHERE dt = '2026-3-9')",
   "EXISTS (SELECT 1 FROM (SELECT unnest(['2026-3-9']) AS dt) AS invoice WHERE dt = '2026-3-9')",
   "EXISTS (SELECT 1 FROM (VALUES ('2026-3-9')) AS invoice(dt) WHERE invoice.dt = '2026-3-9')",
+  "EXISTS (SELECT 1 FROM (VALUES ('2026-03-09')) AS invoice(dt) LEFT JOIN orders USING (dt))",
+  'dt <= current_date::varchar AND list_contains([dt], dt)',
+  "left(dt, 7) >= '2026-03' AND left(dt, 7) < '2027' AND replace(dt, '-', '') >= '202603'",
+  "CAST(dt AS timestamp) > '2026-03-08 12:00' AND dayname(CAST(dt AS date)) > 'A'",
+  "EXISTS (SELECT 1 FROM payouts WHERE month >= '2026-03' AND month < '2027' AND month <> 'all')",
+  "EXISTS (SELECT 1 FROM payouts WHERE month BETWEEN '1900-01' AND '9999-12') OR right(dt, 5) <= '02-31'",
+  "replace(dt, '-', '') BETWEEN '20260201' AND '20260231'",
+  'EXISTS (SELECT 1 FROM (SELECT left(dt, 7) AS month FROM orders) JOIN payouts USING (month))',
 ])('accepts %s', async (condition) => {
   expect(await ask(`SELECT count(*) AS rows FROM orders o WHERE ${condition}`)).toHaveLength(1);
 });

@@ -139,6 +139,16 @@ describe('init at a terminal', () => {
     for (const hidden of [secrets.token, secrets.secret, 'a-token']) expect(command).not.toContain(hidden);
   });
 
+  it('keeps the visible answers if Ctrl-C stops it', async () => {
+    const cwd = newFolder();
+    const { code, shown } = await atTerminal(cwd, [...answers.slice(0, 3), '\x03']);
+    expect({ code, shown }).toMatchObject({
+      code: 130,
+      shown: expect.stringContaining('then run: sh init-answers.sh'),
+    });
+    expect(readFileSync(join(cwd, 'init-answers.sh'), 'utf8')).toMatch(/--brand acme\n$/);
+  });
+
   it('shows nothing that is pasted before its question, and repeats no answer', async () => {
     const { shown } = await atTerminal(newFolder(), ['EARLY', ...Object.values(secrets), ...answers]);
     const afterStart = shown.slice(shown.indexOf('The service'));

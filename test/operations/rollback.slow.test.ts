@@ -302,7 +302,13 @@ describe('a rollback that is refused', () => {
       'of another brand',
       (_lake, a) => ({ to: a, change: { brand: 'globex' } }),
       'day_not_committed',
-      /of the brand "globex".*It has 2026-03 of: acme/,
+      /of the brand "globex".*It has order_list 2026-03 of: acme/,
+    ],
+    [
+      'of a month that was never read',
+      (_lake, a) => ({ to: a, change: { day: '2026-01-05' } }),
+      'day_not_committed',
+      /has no version of order_list 2026-01-05.*It has order_list of: acme/,
     ],
   ])('changes nothing: %s', async (_name, prepare, code, message) => {
     const { lake, a, b } = await restatedLake();

@@ -14,6 +14,8 @@ describe('a time zone', () => {
     ['CST', 'America/Chicago, Asia/Shanghai'],
     ['IST', 'Asia/Kolkata, Asia/Jerusalem'],
     ['JST', 'Asia/Tokyo'],
+    ['Mumbai', 'Asia/Kolkata'],
+    ['Asia/Beijing', 'Asia/Shanghai'],
     ['GMT', 'UTC, Europe/London'],
     ['EST5EDT', 'America/New_York'],
     ['SystemV/EST5', 'America/New_York'],
