@@ -47,10 +47,18 @@ export async function readDay(
     else {
       if (outcome === 'out_of_time') return undefined;
       onFetched();
-      const built = await build(ctx, await stagedDay(attempt), { readBack }, builder);
-      if (!('conflict' in built)) return built;
+      const { resumed } = attempt;
+      const built = await build(ctx, await stagedDay(attempt), { readBack }, builder).catch(
+        (thrown: unknown) => {
+          // Hours may lie between the queries of a resumed reading, so records of one may be newer than the other.
+          if (!resumed || rethrowBugs(thrown).code !== 'instant_unclear') throw thrown;
+        },
+      );
+      if (built && !('conflict' in built)) return built;
       // I1: before a record is dropped because another record has the same key, the day is read once more.
-      attempt = await restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions);
+      attempt = await (built
+        ? restartAttempt(ctx, attempt, 'key_conflict', built.conflict.versions)
+        : restartAttempt(ctx, attempt, 'last_page_changed'));
     }
   } finally {
     await builder?.abort();
