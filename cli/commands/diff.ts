@@ -51,7 +51,8 @@ The same as SQL: the views "changes" (each record) and "restatements" (each day)
       const days = found.filter((each) => brand === undefined || each.brand === brand);
       if (days.length === 0) {
         const others = found.map((each) => each.brand).join(', ') || 'none';
-        const message = `${store.url} has nothing of ${report.name} ${of}. Brands that have the day: ${others}.`;
+        const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
+        const message = `${store.url} has nothing of ${report.name} ${of}${whose}. Brands that have the day: ${others}.`;
         throw configError('day_not_committed', message);
       }
       if (json) printJson({ days });

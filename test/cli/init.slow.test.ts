@@ -146,7 +146,9 @@ describe('init at a terminal', () => {
       code: 130,
       shown: expect.stringContaining('then run: sh init-answers.sh'),
     });
-    expect(readFileSync(join(cwd, 'init-answers.sh'), 'utf8')).toMatch(/--brand acme\n$/);
+    expect(readFileSync(join(cwd, 'init-answers.sh'), 'utf8')).toMatch(
+      /^npx brand-reports init --base-url \S+ --service SAMPLE/,
+    );
   });
 
   it('shows nothing that is pasted before its question, and repeats no answer', async () => {
