@@ -79,8 +79,12 @@ const UNCONFIRMED: Outcomes = CONTRADICTED.map((outcome): Outcome => ({ ...outco
 const STAYS: Outcomes = [...ACCEPTED, ...KEPT];
 /** Its records can no longer change: if a reading now has fewer records, the service has deleted the others. */
 const STAYS_SETTLED: Outcomes = [...ACCEPTED, { to: 'settled', keeps: true }];
-/** No reading of the whole day is in the lake yet, so later readings go on. */
-const STAYS_OPEN: Outcomes = [...ACCEPTED, { to: 'open', keeps: true }];
+/** No reading of the whole day is in the lake yet, so later readings go on, as long as the policy plans any. */
+const STAYS_OPEN: Outcomes = [
+  ...ACCEPTED,
+  { when: ['last'], to: 'settled', keeps: true },
+  { to: 'open', keeps: true },
+];
 
 export const TRANSITIONS: Readonly<Record<State, Readonly<Record<DayEvent, Outcomes>>>> = {
   missing: {

@@ -87,6 +87,10 @@ describe('the table of states', () => {
       }),
     );
     expect(outcomeOf('unconfirmed', 'fewer', { past: true, gap: true }).keeps).toBeUndefined();
+    expect(outcomeOf('open', 'none', { past: true, last: true })).toMatchObject({
+      to: 'settled',
+      keeps: true,
+    });
   });
 });
 
