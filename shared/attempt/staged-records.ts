@@ -21,6 +21,7 @@ import { readChunk } from './stage.ts';
 
 export interface StagedDay extends OpenDay {
   prefix: string;
+  /** The oldest first. */
   slices: readonly Slice[];
 }
 

@@ -293,6 +293,7 @@ function sourceDays(
   );
 }
 
+/** Adds what a sum of the days would lack: roles of money without a field, and amounts that cannot be read. */
 async function addFaults(
   close: Close,
   { report, policy, schema }: BrandReport,

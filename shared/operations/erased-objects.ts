@@ -136,6 +136,7 @@ export interface Found {
   kind: Kind;
   name: string;
   bytes: number;
+  /** Whether it is removed. Documents with data of the range are rewritten instead. */
   isErased: boolean;
   version?: NoncurrentVersion;
   partition?: [table: string, partition: Partition];

@@ -99,6 +99,7 @@ async function rebuildReport(
   }
 }
 
+/** The days of the range that have a committed version; `damage`: the error of the first ledger that cannot be read. */
 async function committedDays(
   ctx: RebuildContext,
   from: string,

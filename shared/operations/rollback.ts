@@ -39,10 +39,12 @@ export interface RollbackOptions extends LakeAccess {
   /** Without settings, the next run updates `coverage`. */
   settings: LakeSettings | undefined;
   report: ReportDefinition;
+  /** Missing: the only brand that has the month. */
   brand?: string;
   day: string;
 }
 
+/** A version of the day that is kept. Times are ISO 8601. */
 export interface KeptVersion {
   snapshot: string;
   /** When queries began to find it; `null` if that is not known. */

@@ -41,6 +41,7 @@ export interface RebuiltDay {
   message?: string;
 }
 
+/** Failures are returned; bugs are thrown. */
 export async function rebuildDay(ctx: RebuildContext, day: string): Promise<RebuiltDay> {
   try {
     const open = await openDayAnew(ctx, day);

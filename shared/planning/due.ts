@@ -36,6 +36,7 @@ export interface Policy extends StateRules {
   maxGapMs: number;
 }
 
+/** The committed version of a day of the upstream report. */
 export interface UpstreamState {
   digest: string;
   closed: boolean;

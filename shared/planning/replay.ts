@@ -30,6 +30,7 @@ export type ReplayObstacle =
   'raw_expired' | 'other_time_zone' | 'read_by_other_queries';
 
 export interface Replay {
+  /** The oldest first. */
   slices: Slice[];
   isKeyNew: boolean;
 }

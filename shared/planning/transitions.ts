@@ -51,6 +51,7 @@ export type Facts = Readonly<Partial<Record<Fact, boolean>>>;
 export interface Outcome {
   /** The outcome applies if all of these facts hold; missing: it applies in all other cases. */
   when?: readonly Fact[];
+  /** `refused`: nothing changes. */
   to: State | 'refused';
   /** The reading, and with it the version, needs no other reading to agree. */
   believed?: true;

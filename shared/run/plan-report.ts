@@ -25,6 +25,7 @@ import { policyFingerprint } from '../planning/policy.ts';
 
 export interface ReportPlan {
   continuation: Continuation;
+  /** In the order in which they are read. */
   due: DueDay[];
   waiting: string[];
   /** The months examined, `YYYY-MM`, and what the report state contained of them before. */

@@ -46,10 +46,13 @@ export interface RunOptions extends LakeAccess {
   credentials: CredentialSource;
   send: SendRequest;
   scope: RunScope;
+  /** Missing: the run has no time limit. */
   deadline?: Deadline;
+  /** Stops requests that are under way; what was staged is kept. */
   signal?: AbortSignal;
   /** Names the run to others that wait for it: host and process, or the request of a function. Missing: the run's id. */
   runBy?: string;
+  /** Missing: a command line. */
   adoption?: Adoption;
 }
 
@@ -62,6 +65,7 @@ export interface RunScope {
   /** Days to read again, `YYYY-MM-DD`, both included, regardless of the policy. */
   from?: string;
   to?: string;
+  /** Needs `from` or `to`. */
   acceptFewer?: boolean | undefined;
 }
 

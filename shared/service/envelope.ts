@@ -272,6 +272,7 @@ export function lacksList({ data, scanned }: Pick<ServiceResponse, 'data' | 'sca
   return isNothing(data) || (!scanned && areNothing);
 }
 
+/** The error of a response that violates the interface; nothing in such a response is used. */
 export function contractError(action: string, code: ErrorCode, message: string): BrandReportsError {
   return new BrandReportsError('contract', code, `${action}: ${message}`);
 }

@@ -29,6 +29,7 @@ export function createRequestQueue<T>() {
     get size(): number {
       return entries.size;
     },
+    /** @returns a function that removes the item */
     add(turn: Turn, item: T): () => void {
       const entry = { turn, item };
       entries.add(entry);

@@ -65,6 +65,7 @@ function seconds(ms: number): string {
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** @throws BrandReportsError `transient` `stopped` */
 export async function pause(ms: number, sleep: Sleep, signal: AbortSignal | undefined): Promise<void> {
   throwIfStopped(signal);
   await sleepUnlessAborted(ms, sleep, signal);
@@ -90,6 +91,7 @@ export async function sleepUnlessAborted(
   }
 }
 
+/** @throws BrandReportsError `transient` `stopped` if the signal has aborted */
 export function throwIfStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw stopped();
 }

@@ -7,6 +7,7 @@ import { documentParser, storedObject } from './cas-document.ts';
 
 const stamp = storedObject(() => ({
   version: z.literal(1),
+  /** The program's version; missing before the first update. */
   program: z.optional(z.string()),
   views: z.optional(z.string()),
   /** By brand: the hash of the brand's settings with which its partitions were brought up to date. */

@@ -123,6 +123,7 @@ export function closedDays(closes: readonly Close[]): {
   };
 }
 
+/** The days of its month that the close lacks, because they were not whole then or were erased since. */
 export function lackingDays({ month: of, exceptions, erased }: Close): Close['exceptions'] {
   const since = erased.filter((each) => each.day.startsWith(of));
   return [

@@ -11,6 +11,7 @@ type KnownColumns = { columns: readonly Column[] } & Pick<StoredSchema, 'firstSe
 export interface DescribedColumn {
   name: string;
   type: ColumnType;
+  /** The documented meaning, or when the field was discovered. */
   description: string;
   /** The roles of its values, e.g. `commission`; `commission at value` for the values at a path of its JSON. */
   roles: { role: string; brands: string[] }[];

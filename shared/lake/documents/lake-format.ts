@@ -62,6 +62,7 @@ export function inOurFormat(store: ObjectStore): ObjectStore {
   };
 }
 
+/** Acts once; after a failure, the next call acts again. */
 function unlessFailed<T>(act: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | undefined;
   return () =>

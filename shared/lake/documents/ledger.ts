@@ -27,6 +27,7 @@ const claim = storedObject(() => ({
   attempt: z.optional(storedId),
   /** The run that reads the day now; `null` if that run stopped cleanly, so that any run may resume the attempt. */
   runId: z.nullable(z.string()),
+  /** Wall clock, ISO 8601. */
   at: storedTime,
   restarts: storedCount,
 }));
@@ -184,6 +185,7 @@ const dayEntry = storedObject(() => ({
   failure: z.optional(failure),
   /** The last reading, if the version stayed although it differed. */
   disregarded: z.optional(disregarded),
+  /** The older versions that are kept, the oldest first. */
   superseded: z.optional(z.array(superseded)),
   /** The continuation under which the day was last read; runs that resume one another's work share it. */
   continuation: z.optional(z.string()),

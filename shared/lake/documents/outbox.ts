@@ -21,6 +21,7 @@ const dayEvent = storedObject(() => ({
   settings: z.optional(settingsNameSchema),
   /** One more than in the previous event of the day; it orders the events of a day. */
   sequence: storedCount,
+  /** When the version was committed, by the machine's clock. */
   at: storedTime,
 }));
 
@@ -28,6 +29,7 @@ const dayEvent = storedObject(() => ({
 export const outbox = storedObject(() => ({
   sequence: storedCount,
   version: storedId,
+  /** The oldest first. */
   pending: z.array(dayEvent),
 }));
 

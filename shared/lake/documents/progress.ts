@@ -60,6 +60,7 @@ const slice = storedObject(() => ({
   /** The span that the slice covers, in milliseconds. After the slice, the day is known up to `toMs`. */
   fromMs: z.int(),
   toMs: z.int(),
+  /** Whether it covers the day from its beginning. */
   whole: z.boolean(),
   /** When reading it began, and when its last page was staged, by the service's time. */
   startedAt: storedTime,

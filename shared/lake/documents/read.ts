@@ -66,6 +66,7 @@ export interface LedgerMonths {
 
 export type NeedsMonth = (month: string, of: ReportStates) => boolean;
 
+/** The state of a report of a brand; a damaged one counts as empty. */
 export interface ReportStates {
   brand: string;
   report: ReportDefinition;

@@ -86,6 +86,7 @@ const state = storedObject(() => ({
 
 const brandState = storedObject(() => ({
   version: z.literal(1),
+  /** By the name of the report. */
   reports: z.record(z.string(), state),
   recentWrites: z.array(z.string()),
 }));

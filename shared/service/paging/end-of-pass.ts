@@ -11,6 +11,7 @@ import { type Page, type PageRequest, type Resume, hashOf, hashOfCursor } from '
 
 type AcceptPage = (page: Page) => readonly Page[];
 
+/** @returns a function that throws BrandReportsError `contract` if the read would not end */
 export function acceptPages(request: PageRequest, resume: Resume | undefined): AcceptPage {
   switch (request.paging.style) {
     case 'position':

@@ -35,6 +35,7 @@ export interface PageRequest {
 }
 
 export interface Page {
+  /** The cursor of this page; `null` for the first one. */
   cursor: Cursor | null;
   records: RecordList;
   /** The cursor of the next page; `null` if the end of the read is proven. */

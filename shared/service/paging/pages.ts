@@ -70,6 +70,7 @@ function endless({ action, pageSize }: PageRequest): BrandReportsError {
   return contractError(action, 'endless', message);
 }
 
+/** One page alone. @throws BrandReportsError of the service */
 export async function fetchPage(
   request: PageRequest,
   cursor: Cursor | null,
