@@ -152,7 +152,11 @@ describe('copies that no query has used for 30 days', () => {
     await setAge(cache, 2);
     snapshotFiles(store);
     expect(await Promise.all(paths.map(exists))).toEqual([true, true, false]);
-    expect(await exists(join(paths[2] ?? '', '..'))).toBe(false);
+    const emptied = join(paths[2] ?? '', '..');
+    await setAge(emptied, 31);
+    await setAge(cache, 2);
+    snapshotFiles(store);
+    expect(await exists(emptied)).toBe(false);
     await copied(snapshotFiles(store), unused ?? '');
   });
 
