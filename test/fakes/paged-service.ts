@@ -4,6 +4,16 @@
  */
 import { type Json, type JsonObject, stringifyJson } from '../../shared/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
+import type { PagedStyle } from '../../shared/service/paging/page.ts';
+
+const bounds = { min: 1, max: 200, default: 200 };
+export const position: PagedStyle = { style: 'position', pageSize: { field: 'page_size', ...bounds } };
+export const numbered: PagedStyle = {
+  style: 'numbered',
+  pageSize: { field: 'page_size', ...bounds },
+  fixedFields: {},
+};
+export const byCursor: PagedStyle = { style: 'cursor', pageSize: { field: 'limit', ...bounds } };
 
 type Data = { data: JsonObject; envelope?: JsonObject };
 

@@ -12,16 +12,7 @@ import {
   hashOf,
   hashOfCursor,
 } from '../../../shared/service/paging/page.ts';
-import { answersInTurn } from '../../fakes/paged-service.ts';
-
-const bounds = { min: 1, max: 200, default: 200 };
-const position: PagedStyle = { style: 'position', pageSize: { field: 'page_size', ...bounds } };
-const numbered: PagedStyle = {
-  style: 'numbered',
-  pageSize: { field: 'page_size', ...bounds },
-  fixedFields: {},
-};
-const byCursor: PagedStyle = { style: 'cursor', pageSize: { field: 'limit', ...bounds } };
+import { answersInTurn, byCursor, numbered, position } from '../../fakes/paged-service.ts';
 
 function requestOf(paging: PagedStyle, given: Partial<PageRequest> = {}): PageRequest {
   const { service } = answersInTurn({});

@@ -6,16 +6,7 @@ import type { ReportService } from '../../../shared/ports.ts';
 import { recordsOfList } from '../../../shared/records/record-list.ts';
 import type { Page, PagedStyle } from '../../../shared/service/paging/page.ts';
 import { pages } from '../../../shared/service/paging/pages.ts';
-import { pagedService } from '../../fakes/paged-service.ts';
-
-const bounds = { min: 1, max: 200, default: 200 };
-const position: PagedStyle = { style: 'position', pageSize: { field: 'page_size', ...bounds } };
-const numbered: PagedStyle = {
-  style: 'numbered',
-  pageSize: { field: 'page_size', ...bounds },
-  fixedFields: {},
-};
-const byCursor: PagedStyle = { style: 'cursor', pageSize: { field: 'limit', ...bounds } };
+import { byCursor, numbered, pagedService, position } from '../../fakes/paged-service.ts';
 
 interface Meaning {
   paging: PagedStyle;
