@@ -53,14 +53,20 @@ async function changeClose(of: string, flags: CloseFlags): Promise<void> {
 
 /** Needs no right to write, and no settings. @throws BrandReportsError `config` if a flag names a change but no month */
 async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Promise<void> {
-  if (anyway || remove)
-    throw configError('no_days_named', `Name the month, e.g. ${printedCommand('close', ['2026-10'])}`);
+  if (anyway || remove) {
+    const flag = remove ? '--remove' : '--anyway';
+    const next = `Name the month, e.g. ${printedCommand('close', ['2026-10', flag])}`;
+    throw configError('no_days_named', `${flag} needs a month, YYYY-MM. ${next}`);
+  }
   const { store } = await openExistingLake(lake);
   const damaged: string[] = [];
   const closes = await readCloses(store, brand, ({ message }) => damaged.push(message));
   if (json) printJson({ closes: closes.map(summaryOf), damaged });
   else if (closes.length > 0) print(closesTable(closes));
-  else print(`No month is closed. To close one: ${printedCommand('close', ['2026-10'])}`);
+  else
+    print(
+      `No month${brand === undefined ? '' : ` of ${brand}`} is closed. To close one: ${printedCommand('close', ['2026-10'])}`,
+    );
   for (const message of damaged) note(oneLine(`error: ${withRunnableCommands(message)}`));
   process.exitCode = damaged.length > 0 ? EXIT.failed : EXIT.complete;
 }

@@ -8,6 +8,7 @@ import { type CliCommand, type SharedFlags, day } from '../options.ts';
 import { instantText } from '../../shared/days.ts';
 import { counted, exactNumber } from '../../shared/exact-number.ts';
 import { print, printJson } from '../output.ts';
+import { printedCommand } from '../printed-command.ts';
 import { brandNamed, openExistingLake, readSettings, reportNamed } from '../run-options.ts';
 import { reviewSettings, reviewText } from '../settings-review.ts';
 import { literal } from '../sql-files.ts';
@@ -47,13 +48,14 @@ The same as SQL: the views "changes" (each record) and "restatements" (each day)
       if (name === undefined || of === undefined || settings !== undefined)
         throw configError('bad_source', 'Name a report and a day, or new settings alone: --settings FILE.');
       const report = reportNamed(name);
-      const found = await changedDays(store, report, of, json ? MAX_JSON_RECORDS : MAX_SHOWN_RECORDS);
-      const days = found.filter((each) => brand === undefined || each.brand === brand);
+      const all = await changedDays(store, report, of, json ? MAX_JSON_RECORDS : MAX_SHOWN_RECORDS);
+      const days = all.filter((each) => brand === undefined || each.brand === brand);
       if (days.length === 0) {
-        const others = found.map((each) => each.brand).join(', ') || 'none';
+        const others = all.map((each) => each.brand).join(', ') || 'none';
         const whose = brand === undefined ? '' : ` of the brand "${brand}"`;
-        const message = `${store.url} has nothing of ${report.name} ${of}${whose}. Brands that have the day: ${others}.`;
-        throw configError('day_not_committed', message);
+        const found = `${store.url} has nothing of ${report.name} ${of}${whose}. Brands that have the day: ${others}`;
+        const next = `Compare the flags with what "${printedCommand('status')}" shows`;
+        throw configError('day_not_committed', `${found}. ${next}.`);
       }
       if (json) printJson({ days });
       else print(days.map((each) => dayText(each, report)).join('\n\n'));

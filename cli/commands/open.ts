@@ -26,14 +26,14 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
       const { localFolder: folder } = lake.store;
       if (folder === undefined) {
         await replaceFile(SCRIPT, await scriptOf(lake));
-        const next = `duckdb -init ${SCRIPT}. After a sync, run this command again`;
+        const next = `duckdb -init ${SCRIPT}, with your AWS credentials. After a sync, run this command again`;
         return print(`${styleText('green', 'written')}: ${SCRIPT}\nNext: ${next}.`);
       }
       const isOld = existsSync(databaseFile(folder));
       const file = await writeDatabase(lake, folder).catch((error: unknown) => {
         const code = textOf(error, 'code');
         if (!/^E[A-Z]+$/.test(code)) throw error;
-        const message = `${databaseFile(folder)} cannot be written (${code}). Make its folder writable.`;
+        const message = `${databaseFile(folder)} cannot be written (${code}). Make its folder writable, or remove what else has that name.`;
         throw configError('database_unwritable', message);
       });
       const done = styleText('green', isOld ? 'written again' : 'written');

@@ -44,7 +44,11 @@ export function addStatus(program: CliCommand): void {
     .takes('brand')
     .option('--month <month>', 'show this month, YYYY-MM (default: the last two)', month)
     .takes('lake', 'settings', 'now')
-    .option('--fail-on <words>', `exit with 1 if a day is one of: ${FAIL_ON.join(', ')}`, failOnWords)
+    .option(
+      '--fail-on <words>',
+      `exit with 1 if a day is one of: ${FAIL_ON.join(', ')}; "problem" is each before it`,
+      failOnWords,
+    )
     .option('--json', 'print every day as one JSON document')
     .addOption(new Option('--html <file>', 'write the calendar of two years as a page').conflicts('json'))
     .example([

@@ -68,7 +68,11 @@ describe('diff', () => {
 
   it.each([
     ['a day that the lake does not have', ['orders', '2020-01-01'], /has nothing of order_list 2020-01-01/],
-    ['a brand without the day', ['orders', '{day}', '--brand', 'x'], /Brands that have the day: acme/],
+    [
+      'a brand without the day',
+      ['orders', '{day}', '--brand', 'x'],
+      /of the brand "x"\. Brands that have the day: acme.*brand-reports status/,
+    ],
   ])('names the next step for %s', async (_name, args, message) => {
     const named = args.map((arg) => (arg === '{day}' ? day : arg));
     const { code, stderr } = await runCli(['diff', ...named, ...inLake]);

@@ -119,6 +119,11 @@ describe('wrong usage or settings', () => {
       /Glue reads lakes in S3 only/,
     ],
     [
+      'a removal of a close without its month',
+      () => ['close', '--remove'],
+      /--remove needs a month, YYYY-MM\. Name the month, e\.g\. npx brand-reports close 2026-10 --remove/,
+    ],
+    [
       'a rebuild without days',
       () => ['rebuild', 'orders'],
       /'--from <day>' not specified\nExample: npx brand-reports rebuild .* --from \S+ --to/,
