@@ -12,7 +12,6 @@ import {
   valueOfCode,
 } from './coded-rows.ts';
 import { isRole } from '../../roles/index.ts';
-import type { Committed } from '../documents/ledger.ts';
 import { STATE_WORDS, comparedState, withoutSpaces } from '../../reports/definition.ts';
 
 /** How many columns' filled rows a ledger keeps at most; a table may have a thousand columns. */
@@ -54,7 +53,7 @@ export class ColumnFacts {
     }
   }
 
-  get values(): Pick<NonNullable<Committed['values']>, 'sums' | 'rescued' | 'words'> {
+  get values() {
     const { sums, rescued, words } = this;
     return { sums, ...(rescued && { rescued }), ...(words && { words }) };
   }
