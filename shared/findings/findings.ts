@@ -85,7 +85,7 @@ const COMMON = {
   zone_seam: {
     title: 'another time zone than the day before',
     advice:
-      'Settled days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To move the earlier days to the new zone too, read them again by their dates',
+      'Settled and kept days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To move the earlier days to the new zone too, read them again by their dates',
   },
   key_unused: {
     title: 'the setting "key" does not identify every record',
