@@ -125,8 +125,8 @@ interface OfVersion {
 }
 
 /**
- * The versions whose details the day keeps: its own and, after a change of the time zone, those that near days have or had
- * in another zone. The change moves clicks between days, and the service may have forgotten their details.
+ * The versions whose details the day keeps: its own version and, after a change of the time zone, the versions that
+ * near days have or had in another zone. The change moves clicks between days, and the service may have forgotten their details.
  */
 async function versionsWithDetails(ctx: RunContext, { day, committed, keys }: OpenDay): Promise<OfVersion[]> {
   const { store } = ctx.lake;

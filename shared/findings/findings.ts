@@ -238,9 +238,9 @@ function endOf(
 }
 
 /**
- * Finds a day in another time zone than the day before, if no reading will change that: one of the two is settled, or both
- * were last read with the same settings, so that a version stayed in its zone. For a report that is requested by date, our
- * setting does not change what the dates mean, so its days meet in any zone.
+ * Finds a day in another time zone than the day before, if no reading will change that. Either one of the two is settled, or
+ * both were last read with the same settings, so that a version stayed in its zone. For a report that is requested by date,
+ * our setting does not change what the dates mean, so its days meet in any zone.
  */
 function zoneSeam(
   day: string,
