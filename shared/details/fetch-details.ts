@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
+import { addDays } from '../days.ts';
 import { asBrandReportsError, rethrowBugs } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Slice, SlicePart } from '../lake/documents/progress.ts';
 import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import { fileIn } from '../lake/table/readable-file.ts';
+import { type ReadableFile, fileIn, findFile } from '../lake/table/readable-file.ts';
 import { recordsOfRows } from '../lake/table/typed-columns.ts';
 import { type MissingLookup, isDue, missingAfter, refusedLookup } from '../planning/lookups.ts';
 import { keyOf, keysOf, ownersAmong, recordListOf } from '../records/record-list.ts';
@@ -12,7 +13,7 @@ import { lookUp } from '../service/lookup.ts';
 import { hashOf } from '../service/paging/page.ts';
 import type { Attempt } from '../attempt/claim.ts';
 import type { RunContext } from '../context/context.ts';
-import type { OpenDay } from '../context/open-day.ts';
+import { type OpenDay, openDay } from '../context/open-day.ts';
 import { type LookupAnswer, type Refusals, createRefusals, lookUpBatch } from './look-up-batch.ts';
 import type { StagedPage } from '../attempt/stage.ts';
 import { pagesOf, upstreamRecords } from '../attempt/staged-records.ts';
@@ -27,7 +28,7 @@ const KEYS_PER_PAGE = 50;
  *
  * I1: as long as an upstream record exists, its committed details stay, whatever the service responds now. The raw
  * records may have been deleted, or belong to another attempt. So after the lookups, details that no slice has found
- * are staged again from the committed snapshot.
+ * are staged again from the committed snapshots.
  */
 export async function* lookedUpPages(
   ctx: RunContext,
@@ -74,9 +75,7 @@ export async function* lookedUpPages(
     }
   }
   const kept = await keysToKeep(known);
-  if (kept.size > 0)
-    for await (const records of known.committed.pages((key) => kept.has(known.ownerOf(key) ?? '')))
-      yield page(records, cursor);
+  if (kept.size > 0) for await (const records of known.committed.pages(kept)) yield page(records, cursor);
   yield page([], null);
 }
 
@@ -112,28 +111,65 @@ async function knownRecords(work: Work, part: SlicePart): Promise<Known> {
     foundBefore: await foundBefore(work, earlier, ownerOf),
     missing: missingAfter(earlier),
     found,
-    committed: committedDetails(ctx, attempt, lookup),
+    committed: committedDetails(ctx, attempt, lookup, ownerOf),
     isCommittedAttempt: attempt.id === committed?.attempt,
   };
 }
 
+/** In another time zone, a day has records of at most two days before or after it. */
+const NEAR_DAYS = [-2, -1, 1, 2];
+
+interface OfVersion {
+  key: string;
+  file: () => Promise<ReadableFile | undefined>;
+}
+
 /**
- * The committed records of a report that looks up another report's records. They are read if the raw records are gone.
+ * The versions whose details the day keeps: its own version and, after a change of the time zone, the versions that
+ * near days have or had in another zone. The change moves clicks between days, and the service may have forgotten their details.
+ */
+async function versionsWithDetails(ctx: RunContext, { day, committed, keys }: OpenDay): Promise<OfVersion[]> {
+  const { store } = ctx.lake;
+  const own = committed?.rows ? { key: keys.version(committed.snapshot), bytes: committed.bytes } : undefined;
+  const near = await Promise.all(NEAR_DAYS.map((distance) => openDay(ctx, addDays(day, distance))));
+  const inOtherZone = near.flatMap(({ entry, keys: ofDay }) =>
+    [...(entry.superseded ?? []), ...(entry.committed ? [entry.committed] : [])]
+      .filter(({ timeZone }) => timeZone !== undefined && timeZone !== ctx.policy.timeZone)
+      .map(({ snapshot }) => ofDay.version(snapshot))
+      .reverse(),
+  );
+  return [
+    ...(own ? [{ key: own.key, file: async () => fileIn(store, own) }] : []),
+    ...inOtherZone.map((key) => ({ key, file: () => findFile(store, key) })),
+  ];
+}
+
+/**
+ * The details that earlier readings found. They are read if the service has forgotten them, or if the raw records are gone.
  * A missing or damaged snapshot has no records. I12: memory holds the keys and a row group.
  */
-function committedDetails(ctx: RunContext, { day, committed, keys }: OpenDay, { answerField }: Lookup) {
+function committedDetails(
+  ctx: RunContext,
+  attempt: Attempt,
+  { answerField }: Lookup,
+  ownerOf: Known['ownerOf'],
+) {
+  const { day } = attempt;
   /** @param field the only field to read; missing: all fields */
-  async function* records(field?: string): AsyncGenerator<JsonObject> {
-    if (!committed || committed.rows === 0) return;
-    const { snapshot, bytes } = committed;
-    const key = keys.version(snapshot);
+  async function* records({ key, file }: OfVersion, field?: string): AsyncGenerator<[string, JsonObject]> {
     try {
       const { openCodedFile, rowsOf } = await loadCodedFile();
-      const opened = await openCodedFile(fileIn(ctx.lake.store, { key, bytes }));
+      const found = await file();
+      if (!found) return;
+      const opened = await openCodedFile(found);
       const columns = opened.columns.filter((column) => field === undefined || column.field === field);
       const recordOf = recordsOfRows(columns);
       const names = columns.map(({ name }) => name);
-      for await (const group of opened.groups(names)) for (const row of rowsOf(group)) yield recordOf(row);
+      for await (const group of opened.groups(names))
+        for (const row of rowsOf(group)) {
+          const record = recordOf(row);
+          yield [ownerOf(keyOf(record[answerField]) ?? '') ?? '', record];
+        }
     } catch (thrown) {
       const { kind, code, message } = asBrandReportsError(thrown);
       if (kind !== 'bug' && code !== 'object_missing') throw thrown;
@@ -141,38 +177,42 @@ function committedDetails(ctx: RunContext, { day, committed, keys }: OpenDay, { 
       ctx.log({ event: 'committed_details_unreadable', day, message: lost });
     }
   }
-  async function readKeys(): Promise<string[]> {
-    const found: string[] = [];
-    for await (const record of records(answerField)) found.push(keyOf(record[answerField]) ?? '');
-    return found;
+  async function readVersions(): Promise<Map<string, OfVersion>> {
+    const versions = new Map<string, OfVersion>();
+    for (const version of await versionsWithDetails(ctx, attempt))
+      for await (const [owner] of records(version, answerField))
+        if (owner !== '' && !versions.has(owner)) versions.set(owner, version);
+    return versions;
   }
-  let read: Promise<readonly string[]> | undefined;
+  let read: Promise<ReadonlyMap<string, OfVersion>> | undefined;
+  const versionOf = () => (read ??= readVersions());
   return {
-    /** The keys in the records, as the service wrote them. They are read once. */
-    keys: () => (read ??= readKeys()),
-    /** The records with a wanted key, in pages. Records with the same key are on one page. */
-    async *pages(isWanted: (key: string) => boolean): AsyncGenerator<JsonObject[]> {
+    /** The keys of the upstream records that have details. */
+    keys: async () => new Set((await versionOf()).keys()),
+    /** The details of these upstream records, in pages. Records with the same key are on one page. */
+    async *pages(wanted: ReadonlySet<string>): AsyncGenerator<JsonObject[]> {
+      const from = await versionOf();
       let page: JsonObject[] = [];
       let before: string | undefined;
-      for await (const record of records()) {
-        const key = keyOf(record[answerField]) ?? '';
-        if (!isWanted(key)) continue;
-        if (page.length >= KEYS_PER_PAGE && key !== before) {
-          yield page;
-          page = [];
+      for (const version of new Set(from.values()))
+        for await (const [owner, record] of records(version)) {
+          if (from.get(owner) !== version || !wanted.has(owner)) continue;
+          if (page.length >= KEYS_PER_PAGE && owner !== before) {
+            yield page;
+            page = [];
+          }
+          page.push(record);
+          before = owner;
         }
-        page.push(record);
-        before = key;
-      }
       if (page.length > 0) yield page;
     },
   };
 }
 
-async function keysToKeep(known: Known): Promise<Set<string>> {
-  const isMissing = (key: string) => !known.found.has(key) && !known.foundBefore.has(key);
-  if (![...known.upstream.keys()].some(isMissing)) return new Set();
-  return new Set([...(await publishedKeys(known))].filter(isMissing));
+async function keysToKeep({ upstream, found, foundBefore, committed }: Known): Promise<Set<string>> {
+  const isMissing = (key: string) => !found.has(key) && !foundBefore.has(key);
+  if (![...upstream.keys()].some(isMissing)) return new Set();
+  return new Set([...(await committed.keys())].filter(isMissing));
 }
 
 function withoutRecord(
@@ -193,7 +233,7 @@ async function recordsToLookUp({ slice }: Work, known: Known): Promise<RankedRec
   const { missing, foundBefore, isCommittedAttempt } = known;
   // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
   const areRawGone = isCommittedAttempt && foundBefore.size === 0;
-  const published = areRawGone ? await publishedKeys(known) : new Set();
+  const published = areRawGone ? await known.committed.keys() : new Set();
   const requested = [...known.upstream.values()].filter(({ key }) => {
     const [lookedUp, isFound] = [missing.get(key), foundBefore.has(key)];
     // A record that was found stays found, even if the service later responds without a record.
@@ -201,10 +241,6 @@ async function recordsToLookUp({ slice }: Work, known: Known): Promise<RankedRec
     return !isFound && !published.has(key);
   });
   return scattered(slice, requested);
-}
-
-async function publishedKeys({ committed, ownerOf }: Known): Promise<Set<string>> {
-  return new Set((await committed.keys()).flatMap((key) => ownerOf(key) ?? []));
 }
 
 async function foundBefore(
@@ -241,7 +277,7 @@ async function assertAnswersAny({ ctx, slice, lookup }: Work, known: Known, refu
   if (refusals.met.length === 0 || service.hasAnsweredTo(report.action)) return;
   const upstream = [...known.upstream.values()];
   const staged = upstream.filter(({ key }) => known.foundBefore.has(key) || known.found.has(key));
-  const published = staged.length > 0 ? new Set() : await publishedKeys(known);
+  const published = staged.length > 0 ? new Set() : await known.committed.keys();
   const candidates = staged.length > 0 ? staged : upstream.filter(({ key }) => published.has(key));
   const [first] = scattered(slice, candidates);
   if (!first) return;

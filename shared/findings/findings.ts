@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { addDays, monthOf } from '../days.ts';
 import { amountText } from '../exact-number.ts';
 import { type Committed, type DayEntry, type Ledger, fewerRead } from '../lake/documents/ledger.ts';
+import { lastRequested } from '../planning/due.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
 import {
   isMeasured,
@@ -84,7 +85,7 @@ const COMMON = {
   zone_seam: {
     title: 'another time zone than the day before',
     advice:
-      'Settled days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To move the earlier days to the new zone too, read them again by their dates',
+      'Settled and kept days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To move the earlier days to the new zone too, read them again by their dates',
   },
   key_unused: {
     title: 'the setting "key" does not identify every record',
@@ -237,18 +238,23 @@ function endOf(
 }
 
 /**
- * Finds the first day in another time zone than the day before, if that day is settled and so stays in its own zone. For a
- * report that is requested by date, our setting does not change what the dates mean, so its days meet in any zone.
+ * Finds a day in another time zone than the day before, if no reading will change that. Either one of the two is settled, or
+ * both were last read with the same settings, so that a version stayed in its zone. For a report that is requested by date,
+ * our setting does not change what the dates mean, so its days meet in any zone.
  */
 function zoneSeam(
   day: string,
-  { timeZone }: Committed,
+  committed: Committed,
   report: FindingFacts['report'],
   entryOn: FindingFacts['entryOn'],
 ): string[] {
-  const before = entryOn(addDays(day, -1))?.committed;
-  const isKnown = before?.state === 'settled' && before.timeZone !== undefined && timeZone !== undefined;
-  if (!isKnown || before.timeZone === timeZone || report.day.by === 'dates') return [];
+  const { committed: before, disregarded } = entryOn(addDays(day, -1)) ?? {};
+  const { timeZone } = committed;
+  if (before?.timeZone === undefined || timeZone === undefined || before.timeZone === timeZone) return [];
+  const isSettled = [before, committed].some(({ state }) => state === 'settled');
+  const settings = lastRequested(before, disregarded).queryFingerprint;
+  const own = lastRequested(committed, entryOn(day)?.disregarded).queryFingerprint;
+  if (report.day.by === 'dates' || !(isSettled || settings === own)) return [];
   return [`${before.timeZone} before, ${timeZone} now`];
 }
 

@@ -21,7 +21,8 @@ type OfDay<Version> = readonly [day: string, version: Version];
 
 /**
  * Whether each record that the version has and the reading lacks is in another day, in a version whose reading began later.
- * Looked-up records belong to the day of their upstream records: no record of a day stays if its upstream day is empty.
+ * Looked-up records belong to the day of their upstream records: none stays if its upstream record has left the day. A
+ * reading has the details of the others, so only one without any details needs an empty upstream day.
  */
 export async function haveMoved(
   ctx: RunContext,
@@ -34,7 +35,10 @@ export async function haveMoved(
     return (await foundIn(ctx, [day, version], [[day, reading], ...later])) === 'all';
   }
   const upstream = (await ctx.upstream.ledger(monthOf(day)).cached()).days[day]?.committed;
-  return upstream?.digest === reading.upstreamDigest && upstream?.rows === 0;
+  const hasChanged = upstream !== undefined && upstream.digest !== version.upstreamDigest;
+  return (
+    upstream?.digest === reading.upstreamDigest && ((hasChanged && reading.rows > 0) || upstream?.rows === 0)
+  );
 }
 
 /** Of more days, the next reading decides. */

@@ -1,4 +1,5 @@
 import { type Committed, laterReading } from '../lake/documents/ledger.ts';
+import { monthOf } from '../days.ts';
 import { carriedChecks } from '../findings/index.ts';
 import { haveMoved } from '../history/index.ts';
 import { isAfterRefresh, isLast } from '../planning/due.ts';
@@ -28,7 +29,10 @@ export async function commit(
   const nowMs = ctx.clock.now().getTime();
   const { startedMs, endedMs, closed, mayHaveGap, isSplit, recorded } = readingOf(day, policy, slices, nowMs);
   const { hasReturnedRecords } = await ctx.reportState.cached();
-  const { queryFingerprint, timeZone } = policy;
+  const { queryFingerprint } = policy;
+  // Looked-up records belong to the day as their upstream records were read.
+  const upstream = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day]?.committed;
+  const { timeZone } = upstream ?? policy;
   // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
   const nextOf = (counts: Pick<Committed, 'rows' | 'values'>, acceptsFewer = isAccepted) => {
@@ -74,7 +78,7 @@ export async function commit(
         ...next.recorded,
         attempt: id,
         ...recorded,
-        timeZone,
+        timeZone: timeZone ?? policy.timeZone,
         queryFingerprint,
         ...(checks && { checks }),
       };

@@ -22,7 +22,8 @@ export const EVENTS = {
   equal: 'a reading with the content of the version',
   none: 'a reading without records',
   fewer: 'a reading with fewer records than the version has rows',
-  query_changed: 'a reading with records, with other settings than the version',
+  query_changed:
+    'a reading with records, with other settings than the version; after `refresh`, not with fewer',
   different: 'any other reading',
   failed: 'a reading that failed',
   rolled_back: '`rollback` published an older version',
@@ -206,7 +207,7 @@ export function afterReading(
   policy: { last: boolean; past: boolean },
 ): Next | undefined {
   const state = before?.state ?? 'missing';
-  const event = eventOf(reading, before);
+  const event = eventOf(reading, before, policy.past);
   // After a day has settled, readings with fewer records do not change whether the policy settled it or it was given up.
   const isDoubtful = state === 'unconfirmed' || (policy.past && state !== 'settled');
   // Before `refresh` ends, a failed reading does not count as a contradiction.
@@ -244,7 +245,7 @@ export function settledBy(version: Pick<VersionBefore, 'contradictions'>): 'poli
   return version.contradictions ? 'given_up' : 'policy';
 }
 
-function eventOf(reading: Reading, before: VersionBefore | undefined): DayEvent {
+function eventOf(reading: Reading, before: VersionBefore | undefined, isPast: boolean): DayEvent {
   if (reading.kind === 'failed') return 'failed';
   if (reading.kind === 'open') return 'read_open';
   if (before && (reading.digest === before.digest || reading.rows + before.rows === 0)) return 'equal';
@@ -252,6 +253,6 @@ function eventOf(reading: Reading, before: VersionBefore | undefined): DayEvent 
   if (!before) return 'different';
   const isSameQuery = before.timeZone === undefined || reading.queryFingerprint === before.queryFingerprint;
   // A changed setting must not remove rows that can no longer change.
-  if (reading.rows < before.rows && (isSameQuery || before.state === 'settled')) return 'fewer';
+  if (reading.rows < before.rows && (isSameQuery || isPast || before.state === 'settled')) return 'fewer';
   return isSameQuery ? 'different' : 'query_changed';
 }

@@ -282,11 +282,12 @@ describe('a day in another time zone than the day before', () => {
 
   it.each<[string, FindingFacts, string | null]>([
     ['which is settled', seam(moved), 'zone_seam (Asia/Tokyo before, UTC now)'],
-    ['which will be read again', seam({ ...moved, state: 'closed' }), null],
+    ['which will be read again', seam({ ...moved, state: 'closed', queryFingerprint: 'old' }), null],
+    ['which was read again', seam({ ...moved, state: 'closed' }), 'zone_seam (Asia/Tokyo before, UTC now)'],
     ['in the same zone', seam({ ...moved, ...zones }), null],
     ['whose zone is lost', seam({ state: 'settled', timeZone: undefined }), null],
     ['of a report that is requested by date', seam(moved, { by: 'dates' }), null],
-  ])('is a finding only after a settled day: a day %s', (_name, given, text) => {
+  ])('is a finding if no reading will change that: the day before, %s', (_name, given, text) => {
     expect(findingsText(findingsOf(given))).toBe(text);
   });
 });

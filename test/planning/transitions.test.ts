@@ -124,6 +124,13 @@ describe('a reading', () => {
       { state: 'closed' },
     ],
     [
+      'a reading with fewer records, by another time zone, after `refresh`',
+      version(),
+      whole({ rows: 4, isAlone: true, queryFingerprint: 'r' }),
+      past,
+      { state: 'closed', contradictions: 1 },
+    ],
+    [
       'a contradicting reading',
       version({ state: 'unconfirmed' }),
       whole(),

@@ -248,3 +248,69 @@ describe('a change of the time zone, if the service forgets days after 20 days',
     },
   );
 });
+
+describe('a change of the time zone, if the service forgets days after 5 days', () => {
+  const first = addDays(TODAY, -12);
+  const days = Array.from({ length: 12 }, (_, place) => addDays(first, place));
+  const times = days.flatMap((day, place) =>
+    [1, 4, 7, 10, 13, 16, 19, 22].map((hour) => ({
+      at: startOfDay(day, ZONE) + hour * HOUR_MS,
+      day,
+      id: `${place + 1}${hour + 10}`,
+    })),
+  );
+
+  it.each(['Asia/Tokyo', 'America/Los_Angeles'])(
+    'loses and doubles records only beside a day with a finding: to %s',
+    async (timeZone) => {
+      const lake = sample.emptyLake();
+      const { records } = lake.brand;
+      for (const own of Object.values(records)) own.length = 0;
+      records.clicks_list = times.map(({ at, id }) => ({ at, record: { id, created_time: `${at / 1000}` } }));
+      records.clicks_detail = times.map(({ at, id }) => ({ at, record: { id, country: 'DE' } }));
+      records.order_list = times.map(({ at, day, id }) =>
+        held(day, (at - startOfDay(day, ZONE)) / HOUR_MS, { transid: id, amount: 1 }),
+      );
+      const refreshed = (untilAgeDays: number) => ({ refresh: [{ untilAgeDays, every: '1 day' }] });
+      const brandSettings = {
+        startDate: first,
+        reports: {
+          clicks_list: refreshed(8),
+          clicks_detail: { enabled: true, ...refreshed(8) },
+          order_list: refreshed(2),
+        },
+      };
+      const scope = { reports: ['clicks_list', 'clicks_detail', 'order_list'] };
+      const runs = async (settings: JsonObject) => {
+        for (let count = 0; count < 3; count += 1) {
+          await lake.sync({ scope, brandSettings: settings });
+          lake.nowMs += HOUR_MS;
+        }
+      };
+      await runs(brandSettings);
+      lake.brand.timeZone = timeZone;
+      const forgotten = lake.nowMs - 5 * DAY_MS - 6 * HOUR_MS;
+      for (const report of ['clicks_detail', 'order_list'] as const)
+        records[report] = records[report].filter(({ at }) => at >= forgotten);
+      await runs({ ...brandSettings, timeZone });
+
+      for (const report of ['clicks_list', 'clicks_detail', 'order_list'] as const) {
+        const field = report === 'order_list' ? 'transid' : 'id';
+        const all = Object.values(await numbersOf(lake, report, field)).flat();
+        const coverage = Object.entries(await coverageOf(lake, report));
+        const seams = coverage.flatMap(([day, { findings }]) =>
+          String(findings).includes('zone_seam') ? [day, addDays(day, -1)] : [],
+        );
+        const isBesideSeam = ({ day }: { day: string }) => seams.includes(day) || day === first;
+        const wrong = times.filter(({ id }) => all.filter((each) => each === id).length !== 1);
+        expect([report, seams.length, wrong.filter((time) => !isBesideSeam(time))]).toEqual([report, 2, []]);
+      }
+      const detailed = Object.values(await numbersOf(lake, 'clicks_detail', 'id')).flat();
+      const clicks = Object.values(await numbersOf(lake, 'clicks_list', 'id')).flat();
+      expect(detailed.toSorted()).toEqual(clicks.toSorted());
+      const partly = dayOf(forgotten, ZONE);
+      const { findings } = (await coverageOf(lake, 'order_list'))[partly] ?? {};
+      expect(findings).toMatch(/^rows_kept \(8 rows, \d now\)/);
+    },
+  );
+});

@@ -81,7 +81,7 @@ it('settled details are requested once if their day then has fewer clicks', asyn
     read.push(outcomesOf(await lake.sync({ scope }), 'clicks_detail')[DAY]);
     lake.nowMs += 12 * HOUR_MS;
   }
-  expect(read).toEqual(['kept', undefined, undefined, undefined]);
+  expect(read).toEqual(['published', undefined, undefined, undefined]);
   expect((await coverageOf(lake, 'clicks_detail'))[DAY]?.state).toBe('settled');
 });
 
