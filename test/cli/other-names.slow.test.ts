@@ -172,11 +172,6 @@ describe('the settings that init wrote', () => {
     expect(await performance('amount')).toEqual(sums(orders, amount, byPublisher));
     expect(
       await query(
-        "SELECT publisher_id || ' ' || currency AS key, CAST(sum(commission) AS varchar) AS value FROM payouts WHERE report = 'transactions' GROUP BY 1 ORDER BY 1",
-      ),
-    ).toEqual(sums(transactions, counts, byPublisher));
-    expect(
-      await query(
         "SELECT publisher_id || ' ' || currency || ' ' || state AS key, CAST(sum(commission) AS varchar) AS value FROM commission_due GROUP BY 1 ORDER BY 1",
       ),
     ).toEqual(
