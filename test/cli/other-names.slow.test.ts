@@ -226,7 +226,7 @@ it('the SQL of common questions has the numbers of the service, also after paid 
   const numbers = (found: Record<string, string>) =>
     Object.fromEntries(Object.entries(found).map(([key, sum]) => [key, Number(sum)]));
   const owed = numbers(sums(transactions.filter(ofMonth), counts, byPublisher));
-  for (const heading of ['Commission by publisher and currency', 'A file for finance'])
+  for (const heading of ['Commission by publisher and currency', 'Export a file for finance'])
     expect(await read(heading, ['publisher_id', 'currency'], 'commission')).toEqual(owed);
   const sold = transactions.filter((row) => ofMonth(row) && !row.isBonus && row.state !== 'void');
   const bySku = (row: Truth) => `${row.publisher} ${row.product} ${row.currency}`;
@@ -259,7 +259,7 @@ it('the SQL of common questions has the numbers of the service, also after paid 
 
   const open = (rows: readonly Truth[], final: string) =>
     rows.filter(({ state }) => !['void', final].includes(state));
-  const unsettled = await answered('What may still change');
+  const unsettled = await answered('Commission that may still change');
   for (const [column, rows] of [
     ['orders_commission', open(orders, 'effective')],
     ['transactions_commission', open(transactions, 'paid')],
