@@ -94,7 +94,7 @@ export function reasonOf(message: string): string {
 
 /** Replaces the progress line by the text; does nothing if standard error is not a terminal. */
 export function showLine(text: string): void {
-  if (process.stderr.isTTY) redraw(truncate(oneLine(text), process.stderr.columns - 1));
+  if (process.stderr.isTTY) redraw(truncate(oneLine(text), (process.stderr.columns || 80) - 1));
 }
 
 function durationText(ms: number): string {
