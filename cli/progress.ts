@@ -1,4 +1,4 @@
-/** One line that is redrawn on a terminal, and lines for days that ended, retries and problems. An event with a message is a problem. */
+/** One line that is redrawn on a terminal, and lines for days that changed, retries and problems. An event with a message is a problem. */
 import { type Log, type LogEvent, levelOf } from '../shared/log-events.ts';
 import { counted, exactNumber } from '../shared/exact-number.ts';
 import type { ErrorSummary } from '../shared/outcome.ts';
@@ -8,10 +8,19 @@ import { oneLine, truncate } from './terminal-text.ts';
 
 /** A fast run would spend its time redrawing. */
 const MIN_REDRAW_MS = 100;
+/** Of a brand, so that the rate shows when the service becomes slower. */
+const RATE_REQUESTS = 20;
+/** Before, too few days have ended for an estimate. */
+const ESTIMATE_AFTER_MS = 5_000;
+const LONG_MS = 60_000;
 
-export function showProgress(): { log: Log; end: () => void } {
+/** @param showsNewDays whether a day that is read for the first time has a line; a day that changed always has one */
+export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; end: () => void } {
   const startedMs = Date.now();
-  let [dueDays, endedDays, pages, rows, drawnMs] = [0, 0, 0, 0, 0];
+  let [dueDays, endedDays, records, drawnMs] = [0, 0, 0, 0];
+  let [current, isEstimated] = ['', false];
+  const requestsOf = new Map<string, number[]>();
+  const changed = new Set<string>();
   const said = new Set<string>();
   const isSaid: IsSaid = ({ brand, code, message }) => {
     const reason = `${brand} ${reasonOf(message)}`;
@@ -19,36 +28,56 @@ export function showProgress(): { log: Log; end: () => void } {
     said.add(reason);
     return isKnown || ALIKE.test(code);
   };
-  const left = () => {
-    const days = dueDays - endedDays;
-    if (days <= 0 || endedDays === 0) return '';
-    return `, ${exactNumber(days)} left, about ${durationText(((Date.now() - startedMs) / endedDays) * days)}`;
+  const leftMs = () =>
+    endedDays === 0 ? 0 : ((Date.now() - startedMs) / endedDays) * Math.max(0, dueDays - endedDays);
+  /** `4.8 of 5 requests/s` */
+  let rate: string | undefined;
+  const countRequest = (brand: string, limit: number) => {
+    const nowMs = Date.now();
+    const before = requestsOf.get(brand)?.slice(-RATE_REQUESTS) ?? [];
+    requestsOf.set(brand, [...before, nowMs]);
+    const [firstMs] = before;
+    if (firstMs === undefined) return;
+    const perSecond = Math.min(limit, (before.length * 1000) / Math.max(1, nowMs - firstMs));
+    rate = `${exactNumber(Number(perSecond.toFixed(1)))} of ${counted(limit, 'request')}/s`;
   };
-  /** `acme order_list 2026-01-31 page 4 · 3 of 12 days, 9 left, about 4 min · 40 pages · 4,000 rows · 1,200 rows/s` */
-  const draw = (current: string) => {
+  const noteEstimate = () => {
+    if (isEstimated || rate === undefined || Date.now() - startedMs < ESTIMATE_AFTER_MS) return;
+    if (leftMs() < LONG_MS) return;
+    isEstimated = true;
+    note(
+      `About ${durationText(leftMs())} left at ${rate}, the newest days first. The setting requestsPerSecond decides. Ctrl-C stops the run; the same command continues it.`,
+    );
+  };
+  /** `acme order_list 2026-01-31 · 3 of 12 days · 4,000 records · 4.8 of 5 requests/s · about 4 min left` */
+  const draw = () => {
     drawnMs = Date.now();
-    const perSecond = Math.round(rows / Math.max(1, (drawnMs - startedMs) / 1000));
-    const days = `${exactNumber(endedDays)} of ${counted(dueDays, 'day')}${left()}`;
-    const sums = [counted(pages, 'page'), counted(rows, 'row'), `${exactNumber(perSecond)} rows/s`];
-    showLine([current, days, ...sums].join(' · '));
+    const days = `${exactNumber(endedDays)} of ${counted(dueDays, 'day')}`;
+    const left = leftMs() > 0 ? `about ${durationText(leftMs())} left` : undefined;
+    const parts = [current, days, counted(records, 'record'), rate, left];
+    showLine(parts.filter((part) => part !== undefined).join(' · '));
+  };
+  const hasLine = (event: LogEvent) => {
+    if (event.event === 'day_ended' || event.event === 'day_rebuilt')
+      return showsNewDays && !changed.has(subjectOf(event));
+    const isAlwaysShown = event.event === 'day_changed' || event.event === 'meaning_changed';
+    return !process.stderr.isTTY || isAlwaysShown || levelOf(event) === 'error';
   };
   return {
     log(event) {
       if (event.event === 'report_planned') dueDays += event.dueDays;
-      if (event.event === 'page_fetched') pages += 1;
-      if (event.event === 'page_fetched' || event.event === 'day_rebuilt') rows += event.rows;
+      if (event.event === 'page_fetched' || event.event === 'day_rebuilt') records += event.rows;
       if (event.event === 'day_ended' || event.event === 'day_rebuilt') endedDays += 1;
+      if (event.event === 'day_changed') changed.add(subjectOf(event));
+      if (event.event === 'request_sent') countRequest(event.brand, event.requestsPerSecond);
       const line = lineOf(event, isSaid);
-      const isShown =
-        !process.stderr.isTTY || levelOf(event) === 'error' || event.event === 'meaning_changed';
-      const isNoted = isShown && line !== undefined;
-      if (isNoted) note(withRunnableCommands(line) + (event.event === 'day_ended' ? left() : ''));
-      if (process.stderr.isTTY && (isNoted || Date.now() - drawnMs >= MIN_REDRAW_MS))
-        draw(
-          event.event === 'page_fetched'
-            ? `${subjectOf(event)} page ${event.page}`
-            : (line ?? subjectOf(event)),
-        );
+      const hasDay = event.event === 'page_fetched' || event.event === 'day_ended';
+      if (hasDay) current = subjectOf(event);
+      else if (line !== undefined) current = line;
+      const isNoted = line !== undefined && hasLine(event);
+      if (isNoted) note(withRunnableCommands(line));
+      noteEstimate();
+      if (process.stderr.isTTY && (isNoted || Date.now() - drawnMs >= MIN_REDRAW_MS)) draw();
     },
     end: () => showLine(''),
   };
@@ -67,7 +96,7 @@ export function reasonOf(message: string): string {
 
 /** Replaces the progress line by the text; does nothing if standard error is not a terminal. */
 export function showLine(text: string): void {
-  if (process.stderr.isTTY) redraw(truncate(oneLine(text), process.stderr.columns - 1));
+  if (process.stderr.isTTY) redraw(truncate(oneLine(text), (process.stderr.columns || 80) - 1));
 }
 
 function durationText(ms: number): string {
@@ -84,12 +113,10 @@ function lineOf(event: LogEvent, isSaid: IsSaid): string | undefined {
 function textOf(event: LogEvent, isSaid: IsSaid): string | undefined {
   switch (event.event) {
     case 'day_ended':
-      // The event `day_failed` has already shown the reason.
-      return event.outcome === 'failed' ? undefined : `${event.outcome}, ${counted(event.rows, 'row')}`;
     case 'day_rebuilt':
-      return `rebuilt: ${event.outcome}, ${counted(event.rows, 'row')}`;
+      return event.outcome === 'published' ? `published, ${counted(event.rows, 'record')}` : undefined;
     case 'day_changed':
-      return `changed: ${exactNumber(event.rowsBefore)} → ${counted(event.rows, 'row')}`;
+      return `changed: ${changeText(event)}`;
     case 'request_retried':
       return `${event.action}: ${event.code}, retrying in ${durationText(event.waitMs)}`;
     case 'brand_awaited':
@@ -106,6 +133,15 @@ function textOf(event: LogEvent, isSaid: IsSaid): string | undefined {
     default:
       return 'message' in event ? `${event.event.replaceAll('_', ' ')}: ${event.message}` : undefined;
   }
+}
+
+type DayChanged = LogEvent & { event: 'day_changed' };
+
+/** `2 added, 5 altered`; without the numbers of records that differ, `60 → 61 records` */
+function changeText({ rowsBefore, rows, added = 0, removed = 0, altered = 0 }: DayChanged): string {
+  const parts = Object.entries({ added, removed, altered }).filter(([, number]) => number > 0);
+  if (parts.length === 0) return `${exactNumber(rowsBefore)} → ${counted(rows, 'record')}`;
+  return parts.map(([what, number]) => `${exactNumber(number)} ${what}`).join(', ');
 }
 
 function subjectOf(event: object): string {

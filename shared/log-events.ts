@@ -67,6 +67,7 @@ const REPORT_EVENTS = {
 };
 
 const BRAND_EVENTS = {
+  request_sent: debug<{ action: string; requestsPerSecond: number }>(),
   request_retried: warn<{
     action: string;
     code: string;

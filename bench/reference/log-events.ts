@@ -53,6 +53,7 @@ const MEANINGS: Record<EventName, string> = {
   month_skipped:
     'The ledger of a month is damaged or lost. No day of the month is read until `verify --restore` has restored it.',
   view_failed: 'A view could not be created.',
+  request_sent: 'a request was sent, under the setting `requestsPerSecond`',
   request_retried:
     'A request is repeated. `failures`: failed attempts so far. `status`: the HTTP status, if a response came.',
   credentials_not_reread: 'The service refuses the credentials, and reading them again failed.',

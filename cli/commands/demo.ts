@@ -33,25 +33,6 @@ import { syncText } from './sync.ts';
 /** A file in the demo's lake: `status` needs it, and the next demo recognises its lake by it. */
 const SETTINGS_FILE = 'demo-settings.json';
 
-const QUERIES = [
-  [
-    'What is in the lake',
-    `SELECT brand, report, count(*) AS days, sum(rows) AS rows, min(dt) AS first_day, max(dt) AS last_day
-FROM coverage GROUP BY brand, report ORDER BY brand, report`,
-  ],
-  [
-    'From click to commission, by publisher',
-    `SELECT max(publisher_name) AS publisher, currency, sum(clicks) AS clicks, sum(orders) AS orders, sum(orders_void) AS void,
-  sum(commission) AS commission, sum(commission_effective) AS effective, sum(bonus) AS bonus
-FROM publisher_performance WHERE brand = 'acme' GROUP BY publisher_id, currency ORDER BY commission DESC`,
-  ],
-  [
-    'Commission by month and state: locked is owed, new may still become void',
-    `SELECT brand, month, state, currency, sum(transactions) AS transactions, sum(commission) AS commission
-FROM commission_due GROUP BY brand, month, state, currency ORDER BY brand, month, state, currency`,
-  ],
-] as const;
-
 export function addDemo(program: CliCommand): void {
   program
     .command('demo')
@@ -72,7 +53,7 @@ export function addDemo(program: CliCommand): void {
           'the sample service',
         );
         const sync = async (scope: RunScope) => {
-          const progress = showProgress();
+          const progress = showProgress(false);
           const options = { ...access, settings, reports, credentials, scope, log: progress.log };
           const run = untilStopped(undefined, (limits) =>
             runSync({ ...options, send: sendRequest, ...limits }),
@@ -84,13 +65,30 @@ export function addDemo(program: CliCommand): void {
         const outcome = await sync({});
         print(syncText(outcome));
         process.exitCode = EXIT[outcome.status];
-        await showQueries(lake, settings, QUERIES);
-        const day = await restateDay(service, sync);
-        const title = `The service voided orders of ${day}, and the day was read again: what changed`;
-        const sql = `SELECT changed_by, key, columns, before->>'status' AS status_before, after->>'status' AS status_after FROM changes
-WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${day}' AND what = 'altered' LIMIT 5`;
-        await showQueries(lake, settings, [[title, sql]]);
-        print(nextSteps(lake, flags.lake, monthOf(day)));
+        const today = dayOf(service.now().getTime(), service.brands.acme?.timeZone ?? 'UTC');
+        const [yesterday, restated] = [addDays(today, -1), addDays(today, -3)];
+        await showQuery(
+          lake,
+          settings,
+          `What each publisher brought on ${yesterday}`,
+          `SELECT coalesce(publisher_name, publisher_id) AS publisher, currency, clicks, orders, orders_void AS void, amount, commission, bonus
+FROM publisher_performance WHERE brand = 'acme' AND dt = '${yesterday}' ORDER BY commission DESC, publisher`,
+        );
+        await restateDay(service, restated, sync);
+        await showQuery(
+          lake,
+          settings,
+          `The service voided orders of ${restated}, and the day was read again: what changed`,
+          `SELECT changed_by, key, columns, before->>'status' AS status_before, after->>'status' AS status_after FROM changes
+WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${restated}' AND what = 'altered' ORDER BY place DESC, key LIMIT 5`,
+        );
+        await showQuery(
+          lake,
+          settings,
+          'Is yesterday complete?',
+          `SELECT report, dt, state, rows FROM coverage WHERE brand = 'acme' AND dt = '${yesterday}' ORDER BY report`,
+        );
+        print(nextSteps(lake, flags.lake, monthOf(restated)));
       } finally {
         await service.close();
       }
@@ -111,11 +109,10 @@ async function openDemoLake(url: string): Promise<Lake> {
 }
 
 async function restateDay(
-  service: SampleService,
+  { brands: { acme } }: SampleService,
+  day: string,
   sync: (scope: RunScope) => Promise<SyncOutcome>,
-): Promise<string> {
-  const { acme } = service.brands;
-  const day = addDays(dayOf(service.now().getTime(), acme?.timeZone ?? 'UTC'), -3);
+): Promise<void> {
   if (acme)
     restate(acme, 'order_list', day, (held) =>
       held.map(({ at, record }) => ({
@@ -124,21 +121,14 @@ async function restateDay(
       })),
     );
   await sync({ brands: ['acme'], reports: [orders.name], from: day, to: day });
-  return day;
 }
 
-async function showQueries(
-  { store }: Lake,
-  settings: Settings,
-  queries: readonly (readonly [title: string, sql: string])[],
-): Promise<void> {
-  const all = queries.map(([, sql]) => sql).join(';');
-  const connection = await createSqlConnection({ store, reports, settings, nowMs: Date.now() }, all);
-  for (const [title, sql] of queries) {
-    const lines = sql.split('\n').map((line) => styleText('dim', line));
-    print(`\n${styleText('bold', title)}\n${lines.join('\n')}\n`);
-    await printPieces(TEXTS.table(await query(connection, sql)));
-  }
+async function showQuery({ store }: Lake, settings: Settings, title: string, sql: string): Promise<void> {
+  const options = { store, reports, settings, nowMs: Date.now(), onGap: () => {} };
+  const connection = await createSqlConnection(options, sql);
+  const lines = sql.split('\n').map((line) => styleText('dim', line));
+  print(`\n${styleText('bold', title)}\n${lines.join('\n')}\n`);
+  await printPieces(TEXTS.table(await query(connection, sql)));
   connection.closeSync();
 }
 
@@ -151,7 +141,10 @@ Try next:
   ${printedCommand('query', ['SELECT * FROM transactions_daily LIMIT 10'], flags)}
   ${printedCommand('statement', ['--month', month, '--output', 'statement.html'], flags)}
   ${printedCommand('status', [], flags)}
-  ${printedCommand('verify', [], flags)}`;
+  ${printedCommand('verify', [], flags)}
+
+For your own brand, begin with this command; docs/tutorial/first-brand.md has the steps:
+  ${printedCommand('init')}`;
 }
 
 function displayPath({ store }: Lake): string {

@@ -9,6 +9,7 @@ import {
   type Asking,
   type BrandAnswers,
   QUESTIONS,
+  START_FLAG,
   ZONE_FLAG,
   askAnswers,
   chooseZone,
@@ -43,6 +44,7 @@ export function addInit(program: CliCommand): void {
     .takes('credentials');
   for (const [, flag, what] of QUESTIONS) command.option(flag, what);
   command
+    .option(START_FLAG, 'the first day to read, e.g. 2026-01-31 (default: two weeks ago)')
     .option(ZONE_FLAG, "the brand's time zone, e.g. Europe/Berlin (default: the zone that the records prove)")
     .example('init', 'It prompts for every value that no flag gives.')
     .action(async (flags: InitFlags) => {
@@ -131,12 +133,14 @@ async function askCredentials(
 /** Keeps the visible answers as a command for the next try. I9: an answer may be a credential that was pasted too early. */
 async function keepAnswers(flags: InitFlags, given: Partial<BrandAnswers>, hidden: readonly string[]) {
   if (QUESTIONS.every(([name]) => given[name] === flags[name])) return;
-  const words = [...QUESTIONS, ['timeZone', ZONE_FLAG] as const].flatMap(([name, flag]) => {
-    const { [name]: answer = '' } = given;
-    const isLong = name === 'baseUrl' ? answer.includes('?') : answer.length >= 20;
-    const isLeftOut = flags[name] === undefined && (isLong || hidden.includes(answer));
-    return answer === '' || isLeftOut ? [] : [flag.replace(/ .*/, ''), answer];
-  });
+  const words = [...QUESTIONS, ['startDate', START_FLAG] as const, ['timeZone', ZONE_FLAG] as const].flatMap(
+    ([name, flag]) => {
+      const { [name]: answer = '' } = given;
+      const isLong = name === 'baseUrl' ? answer.includes('?') : answer.length >= 20;
+      const isLeftOut = flags[name] === undefined && (isLong || hidden.includes(answer));
+      return answer === '' || isLeftOut ? [] : [flag.replace(/ .*/, ''), answer];
+    },
+  );
   const file = join(dirname(flags.settings), 'init-answers.sh');
   await rm(file, { force: true });
   await writeNew(file, `${printedCommand('init', words)}\n`);

@@ -1,4 +1,4 @@
-import { dayOf } from '../days.ts';
+import { addDays, dayOf } from '../days.ts';
 import { asBrandReportsError, configError } from '../errors.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import { type Settings, parseSettings } from '../settings/settings.ts';
@@ -28,9 +28,11 @@ export const QUESTIONS = [
   ['baseUrl', '--base-url <url>', "the service's address, with the path of the brand"],
   ['service', '--service <name>', 'the <SERVICE> of the header X-<SERVICE>-DATE'],
   ['brand', '--brand <name>', 'a short name for the brand, e.g. acme'],
-  ['startDate', '--start-date <day>', 'the first day to read, e.g. 2026-01-31'],
 ] as const;
 export const ZONE_FLAG = '--time-zone <zone>';
+export const START_FLAG = '--start-date <day>';
+/** Enough for a first comparison; an earlier day can follow, and takes longer to read. */
+const DAYS_BEFORE_TODAY = 14;
 
 const ALLOWED: BrandAnswers = {
   brand: 'acme',
@@ -42,17 +44,19 @@ const ALLOWED: BrandAnswers = {
 
 /** I9: messages never repeat an answer, because it may be a secret that was pasted too early. */
 export async function askAnswers(asking: Asking): Promise<BrandAnswers> {
-  const { given, reports, ask } = asking;
+  const { given, reports, nowMs, ask } = asking;
   const missing = QUESTIONS.filter(([name]) => given[name] === undefined).map(([, flag]) => flag);
   if (missing.length > 0 && !ask)
     throw configError('no_terminal', `There is no terminal for questions. Add: ${missing.join(' ')}`);
-  const answers: BrandAnswers = { ...ALLOWED, timeZone: given.timeZone ?? 'UTC' };
+  const { startDate = addDays(dayOf(nowMs, 'UTC'), -DAYS_BEFORE_TODAY), timeZone = 'UTC' } = given;
+  const answers: BrandAnswers = { ...ALLOWED, startDate, timeZone };
   for (const [name, , what] of QUESTIONS)
     answers[name] = given[name] ??= await askOne(asking, name, `${what[0]?.toUpperCase()}${what.slice(1)}`);
   settingsOf(answers, reports, 'Your answers');
-  const problem = problemOf(asking, 'startDate', answers.startDate);
-  if (problem !== undefined)
-    throw configError('start_date', `The start date ${answers.startDate} is not ${problem}.`);
+  // The zone in which the day begins first.
+  const latest = dayOf(nowMs, 'Pacific/Kiritimati');
+  if (startDate > latest)
+    throw configError('start_date', `The start date ${startDate} is not a day up to ${latest}.`);
   return answers;
 }
 
@@ -65,12 +69,10 @@ async function askOne(asking: Asking, name: keyof BrandAnswers, question: string
   }
 }
 
-function problemOf({ reports, nowMs }: Asking, name: keyof BrandAnswers, answer: string): string | undefined {
+function problemOf({ reports }: Asking, name: keyof BrandAnswers, answer: string): string | undefined {
   try {
     settingsOf({ ...ALLOWED, [name]: answer }, reports);
-    // The zone in which the day begins first.
-    const today = dayOf(nowMs, 'Pacific/Kiritimati');
-    return name === 'startDate' && answer > today ? `a day up to ${today}` : undefined;
+    return undefined;
   } catch (thrown) {
     return /allowed: ([^\n]*)/.exec(asBrandReportsError(thrown).message)?.[1] ?? 'another value';
   }

@@ -10,9 +10,11 @@ export function settingsText(answers: BrandAnswers, check: BrandCheck, nowMs: nu
   const { brand, ...given } = answers;
   const findings = [...check.findings, ...check.reports.flatMap((report) => report.findings)];
   const zone = check.findings.find(({ code }) => code === 'time_zone')?.message ?? '';
+  const startDate = 'the first day to read: an earlier day gives more history';
+  const reasons: Record<string, string> = { startDate, timeZone: zone };
   const settings = [
     ...Object.entries(given).map(([name, value]) => {
-      const why = name === 'timeZone' ? zone : '';
+      const { [name]: why = '' } = reasons;
       return { path: [name], value, why, isCertain: true };
     }),
     ...findings.flatMap(({ setting }) => setting ?? []),

@@ -173,7 +173,13 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   const clocks = runClock(options.clock, () => service.clockSkewMs);
   const documents = createLakeDocuments({ store: options.lake.store, ...options, clocks });
   const lease = createBrandLease(options, run.id, documents, brand);
-  const service = createService(options, brand, { claim: lease.claim, onRequest: traffic.count });
+  const log = bindBrand(options.log, brand);
+  const { requestsPerSecond } = options.settings;
+  const onRequest: ServiceClientOptions['onRequest'] = (sent) => {
+    traffic.count(sent);
+    log({ event: 'request_sent', action: sent.action, requestsPerSecond });
+  };
+  const service = createService(options, brand, { claim: lease.claim, onRequest });
   const contexts = selectReports(options, brand).map((report) =>
     createRunContext(options, { ...run, documents }, { brand, report, service }),
   );

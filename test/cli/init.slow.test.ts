@@ -39,7 +39,7 @@ beforeAll(async () => {
   const { acme } = JSON.parse(readFileSync(join(sample.folder, 'credentials.json'), 'utf8'));
   secrets = acme;
   const { bid, token, secret } = secrets;
-  answers = [acme.baseUrl, sample.service.serviceName, 'acme', sample.firstDay, bid, token, secret];
+  answers = [acme.baseUrl, sample.service.serviceName, 'acme', bid, token, secret];
 });
 afterAll(() => sample.close());
 
@@ -63,8 +63,8 @@ async function atTerminal(cwd: string, lines: readonly string[], args: readonly 
 }
 
 const flagsFor = (changes: Record<string, string> = {}) => {
-  const [baseUrl = '', service = '', brand = '', startDate = ''] = answers;
-  const flags = { '--base-url': baseUrl, '--service': service, '--brand': brand, '--start-date': startDate };
+  const [baseUrl = '', service = '', brand = ''] = answers;
+  const flags = { '--base-url': baseUrl, '--service': service, '--brand': brand };
   return Object.entries({
     ...flags,
     '--credentials': join(sample.folder, 'credentials.json'),
@@ -75,7 +75,7 @@ const flagsFor = (changes: Record<string, string> = {}) => {
 describe('init at a terminal', () => {
   it('prompts, shows no secret, and writes settings and credentials with which the printed command runs', async () => {
     const cwd = newFolder();
-    const wrong = ['not an address', ...answers.slice(0, 3), '2999-01-01', ...answers.slice(3)];
+    const wrong = ['not an address', ...answers.slice(0, 2), 'No Name', ...answers.slice(2)];
     const { code, shown } = await atTerminal(cwd, wrong);
     expect({ code, shown }).toMatchObject({
       code: 0,
@@ -133,7 +133,7 @@ describe('init at a terminal', () => {
     expect(statSync(join(cwd, 'init-answers.sh')).mode & 0o777).toBe(0o600);
     const command = readFileSync(join(cwd, 'init-answers.sh'), 'utf8');
     expect(command).toMatch(
-      /^npx brand-reports init --base-url http\S+ (--service OTHER |--service \w+ )?--brand acme --start-date \S+\n$/,
+      /^npx brand-reports init --base-url http\S+ (--service OTHER |--service \w+ )?--brand acme\n$/,
     );
     expect(command).toMatch(kept);
     for (const hidden of [secrets.token, secrets.secret, 'a-token']) expect(command).not.toContain(hidden);
@@ -141,7 +141,7 @@ describe('init at a terminal', () => {
 
   it('keeps the visible answers if Ctrl-C stops it', async () => {
     const cwd = newFolder();
-    const { code, shown } = await atTerminal(cwd, [...answers.slice(0, 3), '\x03']);
+    const { code, shown } = await atTerminal(cwd, [...answers.slice(0, 2), '\x03']);
     expect({ code, shown }).toMatchObject({
       code: 130,
       shown: expect.stringContaining('then run: sh init-answers.sh'),
@@ -197,7 +197,7 @@ describe('init with flags', () => {
     const { code, stderr } = await runCli(['init', '--brand', 'acme'], { cwd: newFolder() });
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining('Add: --base-url <url> --service <name> --start-date <day>'),
+      stderr: expect.stringContaining('Add: --base-url <url> --service <name>'),
     });
   });
 

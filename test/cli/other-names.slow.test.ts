@@ -6,6 +6,7 @@ import { type JsonObject, numberText } from '../../shared/json.ts';
 import { addDays, dayOf, startOfDay } from '../../shared/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type BrandSettings, loadSettings } from '../../shared/settings/settings.ts';
+import { textOf } from '../docs/pages.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -15,6 +16,9 @@ const cents = (value: JsonObject[string] | undefined) =>
 const text = (sum: number) => (sum / 100).toFixed(9);
 
 interface Truth {
+  day: string;
+  key: string;
+  product: string;
   publisher: string;
   currency: string;
   state: string;
@@ -35,11 +39,13 @@ const transactions: Truth[] = [];
 function orderOf(
   { transid = null, amount = null, commission = null, status = null, ...rest }: JsonObject,
   index: number,
+  day: string,
 ) {
   const { publisher_id = null, publisher_name = null, create_time = null, type } = rest;
   const curr = index % 3 === 0 ? 'EUR' : 'USD';
   const isBonus = type === 'bonus';
   orders.push({
+    ...{ day, key: String(transid), product: '' },
     ...{ publisher: String(publisher_id), currency: curr, state: String(status), isBonus },
     ...{ amount: cents(amount), commission: cents(commission) },
   });
@@ -61,6 +67,7 @@ function orderOf(
 function transactionOf(
   { order_id = null, sku = null, sku_status = null, ...rest }: JsonObject,
   index: number,
+  day: string,
 ) {
   const {
     sale_amount = null,
@@ -71,6 +78,7 @@ function transactionOf(
   } = rest;
   const isBonus = transaction_type === 'bonus';
   transactions.push({
+    ...{ day, key: `${String(order_id)}\u001f${String(sku)}`, product: String(sku) },
     ...{ publisher: String(publisher_id), currency: 'USD', state: String(sku_status), isBonus },
     ...{ amount: cents(sale_amount), commission: cents(commission) },
   });
@@ -87,10 +95,10 @@ beforeAll(async () => {
   const isRead = ({ at }: { at: number }) => at <= Date.now() && dayOf(at, ZONE) >= sample.firstDay;
   records.order_list = records.order_list
     .filter(isRead)
-    .map(({ at, record }, index) => ({ at, record: orderOf(record, index) }));
+    .map(({ at, record }, index) => ({ at, record: orderOf(record, index, dayOf(at, ZONE)) }));
   records.transaction_list = records.transaction_list
     .filter(isRead)
-    .map(({ at, record }, index) => ({ at, record: transactionOf(record, index) }));
+    .map(({ at, record }, index) => ({ at, record: transactionOf(record, index, dayOf(at, ZONE)) }));
   firstClicks = addDays(sample.today, -4);
   records.clicks_list = records.clicks_list.filter(
     ({ at }) => at >= startOfDay(firstClicks, ZONE) && at <= Date.now(),
@@ -164,11 +172,6 @@ describe('the settings that init wrote', () => {
     expect(await performance('amount')).toEqual(sums(orders, amount, byPublisher));
     expect(
       await query(
-        "SELECT publisher_id || ' ' || currency AS key, CAST(sum(commission) AS varchar) AS value FROM payouts WHERE report = 'transactions' GROUP BY 1 ORDER BY 1",
-      ),
-    ).toEqual(sums(transactions, counts, byPublisher));
-    expect(
-      await query(
         "SELECT publisher_id || ' ' || currency || ' ' || state AS key, CAST(sum(commission) AS varchar) AS value FROM commission_due GROUP BY 1 ORDER BY 1",
       ),
     ).toEqual(
@@ -186,6 +189,105 @@ describe('the settings that init wrote', () => {
     const first = (name: string) => tables.find(({ table }: { table: string }) => table === name).days[0].dt;
     expect([first('clicks'), first('orders')]).toEqual([firstClicks, sample.firstDay]);
   });
+});
+
+/** The rows of the SQL below a heading of the page. */
+async function answered(heading: string): Promise<Record<string, string>[]> {
+  const page = textOf('docs/how-to/common-questions.md');
+  const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  const [, sql = ''] = /```sql\n([^`]+)```|"\n(SELECT[^"]+)"/.exec(section)?.filter(Boolean) ?? [];
+  const month = sql.replace(/'\d{4}-\d\d'/, `'${new Date().toISOString().slice(0, 7)}'`);
+  const { stdout, stderr, code } = await runCli(['query', '--json', ...flags.slice(0, 2), month], { cwd });
+  expect({ heading, code, stderr: code === 0 ? '' : stderr }).toEqual({ heading, code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+it('the SQL of common questions has the numbers of the service, also after paid transactions became void', async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const ofMonth = ({ day }: Truth) => day.startsWith(month);
+  const reversed = transactions.filter(
+    ({ day, state }) => day === addDays(sample.today, -2) && state === 'paid',
+  );
+  const before = transactions.map((row) => ({ ...row }));
+  const { records } = sample.acme;
+  for (const [index, row] of transactions.entries())
+    if (reversed.includes(row)) {
+      row.state = 'void';
+      const held = records.transaction_list[index];
+      if (held) held.record = { ...held.record, st: 'void' };
+    }
+  const range = ['--from', addDays(sample.today, -2), '--to', addDays(sample.today, -2)];
+  expect(await runCli(['sync', 'transactions', ...range, ...flags], { cwd })).toMatchObject({ code: 0 });
+
+  const read = async (heading: string, key: readonly string[], value: string) =>
+    Object.fromEntries(
+      (await answered(heading)).map((row) => [key.map((name) => row[name]).join(' '), Number(row[value])]),
+    );
+  const numbers = (found: Record<string, string>) =>
+    Object.fromEntries(Object.entries(found).map(([key, sum]) => [key, Number(sum)]));
+  const owed = numbers(sums(transactions.filter(ofMonth), counts, byPublisher));
+  for (const heading of ['Commission by publisher and currency', 'Export a file for finance'])
+    expect(await read(heading, ['publisher_id', 'currency'], 'commission')).toEqual(owed);
+  const sold = transactions.filter((row) => ofMonth(row) && !row.isBonus && row.state !== 'void');
+  const bySku = (row: Truth) => `${row.publisher} ${row.product} ${row.currency}`;
+  expect(await read('Products by publisher', ['publisher_id', 'product', 'currency'], 'commission')).toEqual(
+    numbers(sums(sold, counts, bySku)),
+  );
+
+  const total = (rows: readonly Truth[]) => rows.reduce((sum, { commission }) => sum + commission, 0);
+  const paid = await answered('Voided after paid');
+  expect(paid.reduce((sum, row) => sum + cents(row.commission), 0)).toBe(total(reversed));
+  const keysOf = (rows: readonly Truth[]) => [...new Set(rows.map(({ key }) => key))].sort();
+  const isWholeVoid = ({ key }: Truth) =>
+    transactions.every((row) => row.key !== key || row.state === 'void');
+  const isNews = (row: Truth) => ofMonth(row) || reversed.includes(row);
+  const closed = transactions.filter(({ day, state }) => state === 'void' && day < sample.today);
+  const voided = await answered('Voided this month');
+  expect(
+    voided
+      .filter(({ dt = '' }) => dt < sample.today)
+      .map(({ key = '' }) => key)
+      .sort(),
+  ).toEqual(keysOf(closed.filter((row) => isWholeVoid(row) && isNews(row))));
+  const changed = await answered('Changed since Monday');
+  expect(changed.map(({ key = '' }) => key).sort()).toEqual(
+    before
+      .filter(({ key }) => keysOf(reversed).includes(key))
+      .map(({ key }) => key)
+      .sort(),
+  );
+
+  const open = (rows: readonly Truth[], final: string) =>
+    rows.filter(({ state }) => !['void', final].includes(state));
+  const unsettled = await answered('Commission that may still change');
+  for (const [column, rows] of [
+    ['orders_commission', open(orders, 'effective')],
+    ['transactions_commission', open(transactions, 'paid')],
+  ] as const)
+    expect(unsettled.reduce((sum, row) => sum + cents(row[column]), 0)).toBe(total(rows));
+  const conversion = await answered('Conversion by channel');
+  for (const of of new Set(conversion.map((row) => row.month))) {
+    const [range] = conversion.filter((row) => row.month === of);
+    const isIn = (day: string) => day >= `${range?.from_day}` && day <= `${range?.to_day}`;
+    const rows = conversion.filter((row) => row.month === of);
+    const summed = (column: string) => rows.reduce((sum, row) => sum + Number(row[column]), 0);
+    expect(summed('clicks')).toBe(records.clicks_list.filter(({ at }) => isIn(dayOf(at, ZONE))).length);
+    expect(summed('orders')).toBe(orders.filter(({ day, isBonus }) => isIn(day) && !isBonus).length);
+  }
+  expect((await answered('Is yesterday complete')).length).toBeGreaterThan(0);
+  const selling = new Set(orders.filter(({ isBonus }) => !isBonus).map(({ publisher }) => publisher));
+  const clicking = new Set(records.clicks_list.map(({ record }) => String(record.publisher_id ?? 'null')));
+  expect((await answered('Clicks without a sale')).map((row) => String(row.publisher_id)).sort()).toEqual(
+    [...clicking].filter((publisher) => !selling.has(publisher)).sort(),
+  );
+  const views = await answered('Attribution by product');
+  const shown = records.amazon_attribution_report.filter(({ at }) => {
+    const day = dayOf(at, ZONE);
+    return day >= sample.firstDay && day.startsWith(month) && at <= Date.now();
+  });
+  expect(views.reduce((sum, { dpv }) => sum + Number(dpv), 0)).toBe(
+    shown.reduce((sum, { record }) => sum + Number(numberText(record.dpv)), 0),
+  );
 });
 
 it('check fails before the first sync if no field has a role that sums need', async () => {

@@ -42,10 +42,29 @@ describe('on a terminal', () => {
   const planned = (dueDays: number): LogEvent => ({ ...orders, event: 'report_planned', dueDays });
   const ended: LogEvent = { ...orders, event: 'day_ended', day, outcome: 'published', rows: 9, pages: 2 };
 
-  it('shows the page, days, pages, rows and speed', () => {
-    expect(writtenAfter([planned(14), page, page], 10_000)).toBe(
-      `${ERASE_LINE}acme order_list 2026-01-31 page 4 · 0 of 14 days · 2 pages · 3,000 rows · 300 rows/s`,
+  it('shows the day, days, records, the rate of the last requests against the setting, and the time left', () => {
+    const request: LogEvent = { brand: 'acme', event: 'request_sent', action: 'x', requestsPerSecond: 5 };
+    const { log } = showProgress();
+    for (const event of [planned(14), page, request, ended, page]) log(event);
+    for (let sent = 0; sent < 30; sent += 1) {
+      nowMs += 1000 / 4.8;
+      [written] = [''];
+      log(request);
+    }
+    expect(written).toBe(
+      `${ERASE_LINE}acme order_list 2026-01-31 · 1 of 14 days · 3,000 records · 4.8 of 5 requests/s · about 81 s left`,
     );
+  });
+
+  it('says once how long the rest takes, and which setting decides', () => {
+    const request: LogEvent = { brand: 'acme', event: 'request_sent', action: 'x', requestsPerSecond: 1 };
+    const { log } = showProgress();
+    for (const event of [planned(14), ended]) log(event);
+    for (nowMs = 0; nowMs < 10_000; nowMs += 1000) log(request);
+    const said = written.match(/About .*$/gm);
+    expect(said).toEqual([
+      expect.stringMatching(/^About 65 s left at 1 of 1 request\/s.*requestsPerSecond decides/),
+    ]);
   });
 
   it('shows a retry that it waits for', () => {
@@ -57,11 +76,11 @@ describe('on a terminal', () => {
   });
 
   it.each<[string, number, number, number, string]>([
-    ['nothing before a day has ended', 12, 0, 60_000, '0 of 12 days · '],
-    ['seconds', 12, 3, 6_000, '3 of 12 days, 9 left, about 18 s · '],
-    ['minutes', 12, 3, 80_000, '3 of 12 days, 9 left, about 4 min · '],
-    ['hours', 1203, 3, 60_000, '3 of 1,203 days, 1,200 left, about 6.7 h · '],
-    ['nothing after the last day', 3, 3, 60_000, '3 of 3 days · '],
+    ['nothing before a day has ended', 12, 0, 60_000, '0 of 12 days · 1,500 records'],
+    ['seconds', 12, 3, 6_000, '3 of 12 days · 1,500 records · about 18 s left'],
+    ['minutes', 12, 3, 80_000, '3 of 12 days · 1,500 records · about 4 min left'],
+    ['hours', 1203, 3, 60_000, '3 of 1,203 days · 1,500 records · about 6.7 h left'],
+    ['nothing after the last day', 3, 3, 60_000, '3 of 3 days · 1,500 records'],
   ])('estimates the time for the days left by the pace so far: %s', (_name, due, days, ms, text) => {
     expect(writtenAfter([planned(due), ...Array(days).fill(ended), page], ms)).toContain(text);
   });
@@ -81,7 +100,13 @@ describe('on a terminal', () => {
     ]);
   });
 
-  it('only errors have a separate line', () => {
+  it('only errors and days that changed have a separate line', () => {
+    const counts = { rowsBefore: 9, rows: 10, added: 1, removed: 0, altered: 5 };
+    const changed: LogEvent = { ...orders, event: 'day_changed', day, ...counts };
+    const line = 'acme order_list 2026-01-31 changed: 1 added, 5 altered\n';
+    expect(writtenAfter([changed], 0)).toContain(line);
+    expect(writtenAfter([changed, ended], 0)).not.toContain('\n');
+    expect(writtenAfter([ended], 0)).not.toContain('\n');
     const error = { kind: 'auth', code: 'x', message: 'rejected' } as const;
     expect(writtenAfter([{ ...orders, event: 'report_failed', ...error }], 0)).toContain(
       'acme order_list report failed: rejected\n',
@@ -116,7 +141,7 @@ describe('without a terminal', () => {
     [
       'a published day has a line with its rows',
       { ...orders, event: 'day_ended', day, outcome: 'published', rows: 1500, pages: 2 },
-      'acme order_list 2026-01-31 published, 1,500 rows\n',
+      'acme order_list 2026-01-31 published, 1,500 records\n',
     ],
     [
       'a failed day has one line, with the reason',
@@ -132,6 +157,11 @@ describe('without a terminal', () => {
       'a problem is named by its event',
       { ...orders, event: 'vacuum_failed', kind: 'transient', code: 'disk', message: 'busy' },
       'acme order_list vacuum failed: busy\n',
+    ],
+    [
+      'an unchanged day has no line',
+      { ...orders, event: 'day_ended', day, outcome: 'unchanged', rows: 9, pages: 1 },
+      '',
     ],
     ['a page adds no line', { ...orders, event: 'page_fetched', day, page: 1, rows: 5 }, ''],
   ])('in plain lines, %s', (_name, event, line) => {

@@ -55,7 +55,7 @@ describe('sync', () => {
     const result = await runCli(['sync', '--json', ...sample.flags]);
     expect({ code: result.code, stderr: result.stderr }).toEqual({
       code: 0,
-      stderr: expect.stringMatching(/acme order_list .* published, \d+ rows/),
+      stderr: expect.stringMatching(/acme order_list .* published, \d+ records/),
     });
     const closedDays = ENABLED.length * (daysFrom(sample.firstDay, sample.today).length - 1);
     expect(result.stdout.trim().split('\n')).toHaveLength(closedDays + 1);
