@@ -5,7 +5,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandLinePage } from './reference/command-line.ts';
-import { errorsPage } from './reference/errors.ts';
 import { jsonOutputPage, schemaFiles } from './reference/json-output.ts';
 import { logEventsPage } from './reference/log-events.ts';
 import { writeReferenceLake } from './reference/sample.ts';
@@ -17,7 +16,6 @@ import { withFolder } from './compare/folder.ts';
 export async function referencePages(): Promise<Record<string, string>> {
   return {
     'docs/reference/command-line.md': await commandLinePage(),
-    'docs/reference/errors.md': errorsPage(),
     'docs/reference/log-events.md': logEventsPage(),
     'docs/reference/json-output.md': jsonOutputPage(),
     'docs/reference/states.md': statesPage(),

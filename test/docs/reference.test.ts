@@ -3,17 +3,11 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { referencePages } from '../../bench/reference.ts';
 import { MORE } from '../../bench/reference/command-line.ts';
-import {
-  bugs,
-  commandErrors,
-  deploymentErrors,
-  lakeErrors,
-  readingErrors,
-} from '../../bench/reference/error-codes.ts';
 import { eventsOf } from '../../bench/reference/log-events.ts';
 import { commands } from '../../cli/program.ts';
+import { ERROR_KINDS } from '../../shared/errors.ts';
 import { EVENTS } from '../../shared/log-events.ts';
-import { root, textOf } from './pages.ts';
+import { root, sectionOf, textOf } from './pages.ts';
 
 let pages: Record<string, string> = {};
 
@@ -57,22 +51,29 @@ describe('docs/reference/command-line.md', () => {
 });
 
 describe('docs/reference/errors.md', () => {
+  const page = textOf('docs/reference/errors.md');
+  const codes = [...page.matchAll(/^\| `([a-z_8<>]+)` \| .+ \| .+ \|$/gm)].map(([, code = '']) => code);
+
+  it('has each code of shared/error-codes.ts once, with its cause and its remedy', () => {
+    const names = textOf('shared/error-codes.ts').replace('`http_${number}`', "'http_<status>'");
+    const declared = [...names.matchAll(/'([^']+)'/g)].map(([, code]) => code);
+    expect(declared.length).toBeGreaterThan(100);
+    expect(codes.toSorted()).toEqual(declared.toSorted());
+  });
+
   it('has no code that no source throws', () => {
     const sources = sourcesOf('shared', 'cli', 'functions', 'infra', 'sample');
     sources.delete('shared/error-codes.ts');
     const all = [...sources.values()].join('\n');
-    const explained = Object.keys({
-      ...commandErrors,
-      ...lakeErrors,
-      ...readingErrors,
-      ...deploymentErrors,
-      ...bugs,
-    });
     // Two forms are put together: `http_503`, `unknown_report`.
     const isThrown = (code: string) =>
       all.includes(`'${code}'`) || code === 'http_<status>' || all.includes(`unknown('${code.slice(8)}'`);
-    expect(explained.length).toBeGreaterThan(100);
-    expect(explained.filter((code) => !isThrown(code))).toEqual([]);
+    expect(codes.filter((code) => !isThrown(code))).toEqual([]);
+  });
+
+  it('has each kind', () => {
+    const kinds = [...sectionOf(page, 'Kinds').matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map(([, kind]) => kind);
+    expect(kinds).toEqual([...ERROR_KINDS]);
   });
 });
 
