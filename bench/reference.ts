@@ -5,7 +5,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandLinePage } from './reference/command-line.ts';
-import { jsonOutputPage, schemaFiles } from './reference/json-output.ts';
 import { logEventsPage } from './reference/log-events.ts';
 import { writeReferenceLake } from './reference/sample.ts';
 import { statesPage } from './reference/states.ts';
@@ -17,9 +16,7 @@ export async function referencePages(): Promise<Record<string, string>> {
   return {
     'docs/reference/command-line.md': await commandLinePage(),
     'docs/reference/log-events.md': logEventsPage(),
-    'docs/reference/json-output.md': jsonOutputPage(),
     'docs/reference/states.md': statesPage(),
-    ...schemaFiles(),
   };
 }
 

@@ -7,7 +7,9 @@ import { eventsOf } from '../../bench/reference/log-events.ts';
 import { commands } from '../../cli/program.ts';
 import { ERROR_KINDS } from '../../shared/errors.ts';
 import { EVENTS } from '../../shared/log-events.ts';
-import { root, sectionOf, textOf } from './pages.ts';
+import { STATUSES } from '../../shared/outcome.ts';
+import { DAY_STATES, PROBLEM_STATES } from '../../shared/planning/day-state.ts';
+import { root, schemas, sectionOf, textOf } from './pages.ts';
 
 let pages: Record<string, string> = {};
 
@@ -74,6 +76,32 @@ describe('docs/reference/errors.md', () => {
   it('has each kind', () => {
     const kinds = [...sectionOf(page, 'Kinds').matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map(([, kind]) => kind);
     expect(kinds).toEqual([...ERROR_KINDS]);
+  });
+});
+
+describe('docs/reference/schemas', () => {
+  const enumsIn = (schema: unknown, path: string): [path: string, words: unknown][] =>
+    typeof schema === 'object' && schema !== null
+      ? Object.entries(schema).flatMap(([key, value]): [string, unknown][] =>
+          key === 'enum' ? [[path, value]] : enumsIn(value, `${path}/${key}`),
+        )
+      : [];
+
+  it.each<[of: string, place: RegExp, words: readonly string[]]>([
+    ['outcomes', /^(sync|rebuild)\b.*\/status$|lastRun.*status$/, STATUSES],
+    ['kinds of errors', /\/(error|failure)\/properties\/kind$/, ERROR_KINDS],
+    ['states', /^status\b.*\/days\/.*\/state$/, Object.keys(DAY_STATES)],
+    ['states that are problems', /\/problems\/.*\/state$/, PROBLEM_STATES],
+  ])('has all %s', (_of, place, words) => {
+    const enums = [...schemas].flatMap(([name, text]) => enumsIn(JSON.parse(text), name));
+    const found = enums.filter(([path]) => place.test(path)).map(([, each]) => each);
+    expect(found).not.toEqual([]);
+    for (const each of found) expect(each).toEqual([...words]);
+  });
+
+  it.each([...schemas])('of %s is on the page, and accepts fields that later versions add', (name, text) => {
+    expect(textOf('docs/reference/json-output.md')).toContain(`[${name}.json](schemas/${name}.json)`);
+    expect(text).not.toMatch(/"additionalProperties": false/);
   });
 });
 
