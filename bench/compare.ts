@@ -12,7 +12,6 @@ import { cpus, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { floor, ours } from './compare/competitors.ts';
 import { printManyBrands } from './compare/brands.ts';
-import { printCheck } from './compare/check.ts';
 import { printWhoEndsRight } from './compare/ends-right.ts';
 import { printGrowth } from './compare/growth.ts';
 import { printHistory } from './compare/history.ts';
@@ -21,7 +20,6 @@ import { type Peers, findPeers } from './compare/peers.ts';
 import { printRestated } from './compare/restated.ts';
 import { printSpeed } from './compare/speed.ts';
 import { printStart } from './compare/start.ts';
-import { printSynth } from './compare/synth.ts';
 import { printWaiting } from './compare/waiting.ts';
 
 const BYTES_PER_GB = 2 ** 30;
@@ -41,7 +39,6 @@ const full = {
     rounds: 3,
   },
   start: { rounds: 7 },
-  check: { rounds: 3 },
   growth: { days: 400, recordsPerDay: 5, rounds: 3 },
   brands: [
     { brands: 50, days: 4, pagesPerDay: 100, latencyMs: 20 },
@@ -54,20 +51,17 @@ const full = {
   right: { pages: 210 },
   history: { months: 24, ordersPerMonth: 100_000, rounds: 3 },
   iceberg: { brands: 5, days: 1_096 },
-  synth: { brands: [1, 60, 300], rounds: 3 },
 };
 const small: typeof full = {
   speed: [{ records: 10_000, days: 2, rounds: 2 }],
   waiting: { cases: [{ days: 4, pagesPerDay: 8, inFlight: 4, latencyMs: 20 }], rounds: 1 },
   start: { rounds: 2 },
-  check: { rounds: 1 },
   growth: { days: 20, recordsPerDay: 5, rounds: 1 },
   brands: [{ brands: 5, days: 4, pagesPerDay: 2, latencyMs: 20 }],
   restated: [{ records: 10_000, oneIn: 100, rounds: 1 }],
   right: { pages: 10 },
   history: { months: 3, ordersPerMonth: 1_000, rounds: 1 },
   iceberg: { brands: 2, days: 62 },
-  synth: { brands: [1, 5], rounds: 1 },
 };
 
 const { values } = parseArgs({
@@ -97,7 +91,6 @@ const sections: Record<string, () => Promise<void>> = {
   },
   waiting: () => printWaiting({ ...plan.waiting, rounds: rounds ?? plan.waiting.rounds }),
   start: () => printStart(rounds ?? plan.start.rounds),
-  check: () => printCheck(rounds ?? plan.check.rounds),
   growth: () => printGrowth({ ...plan.growth, rounds: rounds ?? plan.growth.rounds }),
   brands: () => printManyBrands(plan.brands),
   restated: async () => {
@@ -107,7 +100,6 @@ const sections: Record<string, () => Promise<void>> = {
   right: () => printWhoEndsRight(values.small ? [ours] : [ours, ...others], plan.right.pages),
   history: () => printHistory({ ...plan.history, rounds: rounds ?? plan.history.rounds }),
   iceberg: () => printIceberg(plan.iceberg),
-  synth: () => printSynth({ ...plan.synth, rounds: rounds ?? plan.synth.rounds }),
 };
 
 const wanted = values.only?.split(',') ?? Object.keys(sections);

@@ -1,41 +1,28 @@
 /*
- * Writes the generated pages of docs/reference (`npm run reference`).
+ * Fills the generated tables of docs/reference (`npm run reference`).
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { commandLinePage } from './reference/command-line.ts';
-import { errorsPage } from './reference/errors.ts';
-import { jsonOutputPage, schemaFiles } from './reference/json-output.ts';
 import { logEventsPage } from './reference/log-events.ts';
 import { writeReferenceLake } from './reference/sample.ts';
 import { statesPage } from './reference/states.ts';
 import { tablesPage } from './reference/tables.ts';
 import { withFolder } from './compare/folder.ts';
 
-/** The pages that follow from the code alone, by their paths from the root of the repository. */
-export async function referencePages(): Promise<Record<string, string>> {
-  return {
-    'docs/reference/command-line.md': await commandLinePage(),
-    'docs/reference/errors.md': errorsPage(),
-    'docs/reference/log-events.md': logEventsPage(),
-    'docs/reference/json-output.md': jsonOutputPage(),
-    'docs/reference/states.md': statesPage(),
-    ...schemaFiles(),
-  };
-}
+/** The pages that follow from the code alone, by name: each makes the page from the present page. */
+export const PAGES: Readonly<Record<string, (before: string) => string | Promise<string>>> = {
+  'command-line': commandLinePage,
+  'log-events': logEventsPage,
+  states: statesPage,
+};
 
-const file = fileURLToPath(import.meta.url);
-
-if (process.argv[1] === file) {
-  const tables = await withFolder(async (folder) => {
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  await withFolder(async (folder) => {
     await writeReferenceLake(folder);
-    return tablesPage(folder);
+    const all = { ...PAGES, tables: (before: string) => tablesPage(before, folder) };
+    for (const [name, pageFrom] of Object.entries(all)) {
+      const path = fileURLToPath(new URL(`../docs/reference/${name}.md`, import.meta.url));
+      writeFileSync(path, await pageFrom(readFileSync(path, 'utf8')));
+    }
   });
-  const all = { ...(await referencePages()), 'docs/reference/tables.md': tables };
-  for (const [path, text] of Object.entries(all)) {
-    const target = fileURLToPath(new URL(`../${path}`, import.meta.url));
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, text);
-  }
-}

@@ -1,4 +1,4 @@
-/** Names every error code. `npm run reference` writes docs/reference/errors.md, with the cause and the remedy of each. */
+/** Names every error code. docs/reference/errors.md has the cause and the remedy of each; a test compares the two. */
 
 type Flags =
   | 'bad_csv'
@@ -70,30 +70,10 @@ type Catalog =
 type Functions = 'environment' | 'event';
 type Stack = 'adopts_own' | 'instance_name' | 'secret_outside_prefix' | 'shared_bucket' | 'view_too_large';
 
-export type Bugs = 'bad_key' | 'never_ends' | 'run_twice' | 'unexpected';
+type Bugs = 'bad_key' | 'never_ends' | 'run_twice' | 'unexpected';
 
-export type OfCommands =
-  | Flags
-  | Names
-  | Answers
-  | Files
-  | Machine
-  | Queries
-  | Settings
-  | MoreSettings
-  | Secrets;
-export type OfLakes =
-  | Lake
-  | Disk
-  | Intruders
-  | Locks
-  | Damage
-  | Unreadable
-  | Nothing
-  | Empty
-  | Versions
-  | Closes;
-export type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Restarts | Records;
-export type OfDeployments = Aws | Catalog | Functions | Stack;
+type OfCommands = Flags | Names | Answers | Files | Machine | Queries | Settings | MoreSettings | Secrets;
+type OfLakes = Lake | Disk | Intruders | Locks | Damage | Unreadable | Nothing | Empty | Versions | Closes;
+type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Restarts | Records;
 
-export type ErrorCode = OfCommands | OfLakes | OfReadings | OfDeployments | Bugs;
+export type ErrorCode = OfCommands | OfLakes | OfReadings | Aws | Catalog | Functions | Stack | Bugs;

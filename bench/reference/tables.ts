@@ -1,6 +1,7 @@
 /*
- * Writes docs/reference/tables.md. The columns come from the code and, if they are discovered,
- * from a sample lake; the examples are a row of that lake.
+ * Fills the tables of docs/reference/tables.md. The columns come from the code and, if they are discovered, from a
+ * sample lake; the examples are a row of that lake. Which columns are never NULL stands on the page, and a test
+ * compares it with the lake.
  */
 import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
@@ -16,15 +17,16 @@ import {
 import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
 import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
 import type { ObjectStore, TableShape } from '../../shared/ports.ts';
-import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { fixedTables } from './fixed-tables.ts';
-import { code, pageOf, tableOf } from './markdown.ts';
-import { COMMON, DERIVED, KEYS, NEVER_NULL, NOTES } from './table-texts.ts';
+import { closesTable } from '../../shared/catalog/closes-table.ts';
+import { coverageTable } from '../../shared/catalog/coverage.ts';
+import { code, withRows } from './markdown.ts';
 import { NOW_MS } from './sample.ts';
 
 /** Columns that the lake adds or that partition a table: no record is without them. */
 const OF_EVERY_ROW: readonly string[] = ['_synced_at', 'brand', 'dt', 'report', 'month'];
+/** The tables whose columns are the same for every brand, in the order of the page. */
+export const FIXED_TABLES: readonly TableShape[] = [coverageTable, closesTable];
 const TYPES: readonly ColumnType[] = [
   ...(['string', 'bigint', 'decimal(38,9)', 'double', 'boolean', 'date', 'timestamp'] as const),
 ];
@@ -38,13 +40,18 @@ interface ShownTable {
   columns: readonly DescribedColumn[];
 }
 
-/** The page, as Markdown. @param lake the folder of the sample lake */
-export async function tablesPage(lake: string): Promise<string> {
+/** @param lake the folder of the sample lake */
+export async function tablesPage(before: string, lake: string): Promise<string> {
   const store = openLocalStore(lake);
-  const shown = [...(await reportTables(store)), ...fixedTables().map(shownShape)];
-  const sections: string[] = [];
-  for (const table of shown) sections.push(sectionOf(table, await exampleOf(store, table)));
-  return pageOf(COMMON.replace('@types', typesTable()), ...sections, DERIVED);
+  let page = withRows(before, 'Rules for all tables', ['Glue and Athena', 'in SQL of Athena', 'DuckDB'], () =>
+    TYPES.map((type) => {
+      const { hive, trino, duckdb } = typeSpec(type);
+      return [hive, trino, duckdb].map(code);
+    }),
+  );
+  for (const table of [...(await reportTables(store)), ...FIXED_TABLES.map(shownShape)])
+    page = withTable(page, table, await exampleOf(store, table));
+  return page;
 }
 
 async function reportTables(store: ObjectStore): Promise<ShownTable[]> {
@@ -59,20 +66,17 @@ async function reportTables(store: ObjectStore): Promise<ShownTable[]> {
       name: report.table,
       description: report.description,
       partitionKeys: DAY_PARTITION_KEYS,
-      columns: columns.map((column) => ({ ...column, description: meaningOf(report, column) })),
+      columns: columns.map((column) => ({ ...column, description: meaningOf(column) })),
     };
   });
   return Promise.all(tables);
 }
 
 /** The meaning of a column of records, without the day on which the sample's field was discovered. */
-function meaningOf(report: ReportDefinition, { name, description, roles }: DescribedColumn): string {
-  const role = roles.map((each) => `role \`${each.role}\``).join(', ');
+function meaningOf({ description, roles }: DescribedColumn): string {
   if (!description.startsWith('Discovered')) return description.replace(/^Documented: /, 'documented; ');
-  const meaning = NOTES[report.table]?.columns?.[name];
-  return ['discovered', ...(role === '' ? [] : [role]), ...(meaning === undefined ? [] : [meaning])].join(
-    '; ',
-  );
+  const names = roles.map((each) => `role \`${each.role}\``);
+  return ['discovered', ...(names.length > 0 ? [names.join(', ')] : [])].join('; ');
 }
 
 function shownShape(shape: TableShape): ShownTable {
@@ -101,34 +105,30 @@ async function exampleOf(store: ObjectStore, { name }: ShownTable): Promise<Exam
   return best?.row ?? {};
 }
 
-function sectionOf(table: ShownTable, example: Example): string {
+function withTable(page: string, table: ShownTable, example: Example): string {
   const { name, description, partitionKeys, columns } = table;
-  const { [name]: own = [] } = NEVER_NULL;
-  const never = new Set(own === 'all' ? OF_EVERY_ROW : [...OF_EVERY_ROW, ...own]);
-  const rows = columns.map((column) => {
-    const { hive, duckdb } = typeSpec(column.type);
-    const isNever = own === 'all' || never.has(column.name);
-    const { [column.name]: value } = example;
-    return [
-      code(column.name),
-      code(hive),
-      code(duckdb),
-      isNever ? 'no' : 'yes',
-      column.description,
-      value === null || value === undefined ? '' : code(shortened(value)),
-    ];
-  });
-  return [
-    `## ${name}`,
-    '',
-    `${description}.`,
-    '',
-    `- Partitions: ${partitionKeys.map(code).join(', ')}`,
-    ...(KEYS[name] === undefined ? [] : [`- Key: ${KEYS[name]}`]),
-    ...(NOTES[name] ? ['', NOTES[name].text] : []),
-    '',
-    tableOf(['column', 'Athena', 'DuckDB', 'NULL', 'meaning', 'example'], rows),
-  ].join('\n');
+  const about = `${description}.\n\n- Partitions: ${partitionKeys.map(code).join(', ')}\n`;
+  const described = page.replace(
+    new RegExp(`(?<=\n## ${name}\n\n)[^\n]*\n\n- Partitions: [^\n]*\n`),
+    () => about,
+  );
+  const head = ['column', 'Athena', 'DuckDB', 'NULL', 'meaning', 'example'];
+  return withRows(described, name, head, (present) =>
+    columns.map((column) => {
+      const { hive, duckdb } = typeSpec(column.type);
+      const { [column.name]: value } = example;
+      const [, , , isNull = 'yes', meaning = ''] = present.get(code(column.name)) ?? [];
+      return [
+        code(column.name),
+        code(hive),
+        code(duckdb),
+        OF_EVERY_ROW.includes(column.name) ? 'no' : isNull,
+        // What is known of a discovered field stands on the page.
+        meaning.startsWith(`${column.description}; `) ? meaning : column.description,
+        value === null || value === undefined ? '' : code(shortened(value)),
+      ];
+    }),
+  );
 }
 
 /** Without what is not the same each time, and without the zeros at the end of decimals, as `query` prints them. */
@@ -140,12 +140,4 @@ function shortened(value: unknown): string {
     : text.replace(/^(\d{4}-\d\d-\d\d \d\d:\d\d):\d\d(\.\d+)?$/, '$1');
   const whole = plain.replaceAll('`', "'");
   return whole.length > MAX_EXAMPLE ? `${whole.slice(0, MAX_EXAMPLE - 1)}…` : whole;
-}
-
-function typesTable(): string {
-  const rows = TYPES.map((type) => {
-    const { hive, trino, duckdb } = typeSpec(type);
-    return [hive, trino, duckdb].map(code);
-  });
-  return tableOf(['Glue and Athena', 'in SQL of Athena', 'DuckDB'], rows);
 }

@@ -14,6 +14,14 @@ export function textOf(path: string): string {
   return readFileSync(root + path, 'utf8');
 }
 
+/** The schemas of `--json` and of events as text, by name. */
+export const schemas: ReadonlyMap<string, string> = new Map(
+  readdirSync(`${root}docs/reference/schemas`).map((file) => [
+    file.replace('.json', ''),
+    textOf(`docs/reference/schemas/${file}`),
+  ]),
+);
+
 /** The text below a heading of the second level, up to the next one; empty if the page has no such heading. */
 export function sectionOf(page: string, heading: string): string {
   const [, section = ''] = page.split(`\n## ${heading}\n`);
