@@ -157,7 +157,7 @@ export function textsOfCode(column: CodedColumn, code: number, type: ColumnType)
   return value === undefined ? [] : typeSpec(type).texts(value);
 }
 
-/** Reads a row's value; rows with the same code share the value. */
+/** Reads a row's value; rows with the same code share the value in memory. */
 export function readerOf(column: CodedColumn): (row: number) => Value | undefined {
   const values: (Value | undefined)[] = [];
   return (row) => {
