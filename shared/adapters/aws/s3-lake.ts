@@ -56,7 +56,10 @@ function whenUsed<T>(
   load: () => Promise<T>,
 ): <Result>(act: (opened: T) => Promise<Result>) => Promise<Result> {
   let opened: Promise<T> | undefined;
-  return async (act) => act(await (opened ??= load()));
+  return async (act) => {
+    opened ??= load();
+    return act(await opened);
+  };
 }
 
 function glueIcebergWhenUsed(database: string, store: ObjectStore): IcebergCatalog {
