@@ -10,7 +10,17 @@ const number = fc
   .tuple(
     fc.constantFrom('', '-', '+', ' '),
     fc.oneof(fc.nat(99_999).map(String), fc.stringMatching(/^\d{0,21}$/)),
-    fc.constantFrom('', '.', ',', '.0', '.5', '.0320000000000003', '.999999999', '.9999999996'),
+    fc.constantFrom(
+      '',
+      '.',
+      ',',
+      '.0',
+      '.5',
+      '.0320000000000003',
+      '.999999999',
+      '.9999999996',
+      '.1234567895',
+    ),
     fc.constantFrom('', ' ', 'e2', 'E-3', 'e+19', 'e', '%'),
   )
   .map((parts) => parts.join(''));
