@@ -188,7 +188,10 @@ async function ledgerFromSnapshots(
   for (const [day, snapshots] of await objectsByDay(store, month, prefixOf(report.table))) {
     const ids = pointed?.get(partitionPath(dayPartition(brand, day))) ?? [];
     const named = snapshots.filter(({ id }) => ids.includes(id));
-    const version = await firstReadable(store, report, [...named, ...snapshots]);
+    const version = await firstReadable([...named, ...snapshots], async (object): Promise<VersionContent> => {
+      const content = await readContent(fileIn(store, object), { measure: report.measure });
+      return { snapshot: object.id, ...content };
+    });
     if (!version) continue;
     const changes = changesByDay.get(day) ?? [];
     const committed = {
@@ -227,8 +230,11 @@ async function objectsByDay(
     const isOfMonth = of && monthOf(of.day) === month && snapshotOfKey(object.key) === of.id;
     return isOfMonth ? [{ ...object, ...of }] : [];
   });
-  const newestFirst = stored.sort((a, b) => b.modifiedAt.getTime() - a.modifiedAt.getTime());
-  return Map.groupBy(newestFirst, ({ day }) => day);
+  return Map.groupBy(newestFirst(stored), ({ day }) => day);
+}
+
+function newestFirst<T extends ListedObject>(objects: readonly T[]): T[] {
+  return objects.toSorted((a, b) => b.modifiedAt.getTime() - a.modifiedAt.getTime());
 }
 
 /** Places go on counting, because closes name earlier places of the day. */
@@ -244,17 +250,13 @@ async function placeAfter(store: ObjectStore, objects: readonly ObjectOfDay[]): 
   return next;
 }
 
-async function firstReadable(
-  store: ObjectStore,
-  report: ReportDefinition,
-  objects: readonly ObjectOfDay[],
-): Promise<VersionContent | undefined> {
+async function firstReadable<T extends ListedObject, Content>(
+  objects: readonly T[],
+  read: (object: T) => Promise<Content>,
+): Promise<Content | undefined> {
   for (const object of objects)
     try {
-      return {
-        snapshot: object.id,
-        ...(await readContent(fileIn(store, object), { measure: report.measure })),
-      };
+      return await read(object);
     } catch (thrown) {
       damageOf(thrown);
     }
@@ -267,20 +269,12 @@ async function erasedByCoverage(
   { report, brand, month }: { report: ReportDefinition; brand: string; month: string },
 ): Promise<string[]> {
   const prefix = partitionPrefix(COVERAGE_TABLE, brandPartitions(brand));
-  const newestFirst = (await Array.fromAsync(store.list(prefix))).sort(
-    (a, b) => b.modifiedAt.getTime() - a.modifiedAt.getTime(),
+  const written = newestFirst(await Array.fromAsync(store.list(prefix)));
+  const rows = await firstReadable(written, (object) =>
+    Array.fromAsync(readParquetRows(fileIn(store, object), ['report', 'month', 'dt', 'state'])),
   );
-  for (const object of newestFirst)
-    try {
-      const rows = await Array.fromAsync(
-        readParquetRows(fileIn(store, object), ['report', 'month', 'dt', 'state']),
-      );
-      const own = rows.filter((row) => row.report === report.name && row.month === month);
-      return own.filter(({ state }) => state === 'erased').map(({ dt }) => String(dt));
-    } catch (thrown) {
-      damageOf(thrown);
-    }
-  return [];
+  const own = (rows ?? []).filter((row) => row.report === report.name && row.month === month);
+  return own.filter(({ state }) => state === 'erased').map(({ dt }) => String(dt));
 }
 
 async function parsed({ key, parse }: LakeDocument, body: Uint8Array): Promise<Json> {

@@ -116,16 +116,6 @@ export function catalogContract(name: string, setUp: () => Promise<CatalogUnderT
       expect(await catalog.snapshotsByPartition('none', [['brand', 'acme']], january)).toEqual(new Map());
     });
 
-    it('has no snapshot in a table that does not exist', async () => {
-      expect(await catalog.snapshotsByPartition('none', [])).toEqual(new Map());
-    });
-
-    it('keeps its pointers when a table is ensured again', async () => {
-      await publish('s1');
-      await catalog.ensureTable(ORDERS);
-      expect(await snapshotsOf(day)).toEqual(['s1']);
-    });
-
     it('accepts the same view again, and a changed one, in addition to tables', async () => {
       await publish('s1');
       for (const sql of ['SELECT 1 AS one', 'SELECT 1 AS one', 'SELECT 2 AS one'])

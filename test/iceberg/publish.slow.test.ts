@@ -111,8 +111,8 @@ describe('the Iceberg table of a report', () => {
     const lake = await started();
     const { store, operations } = watched(lake.store);
     await sync(lake, { store });
-    // The hint and the probe of the next version exist only in a folder.
-    expect(operations).toEqual(['get', 'get', 'get', 'get']);
+    // Only a folder has the hint.
+    expect(operations).toEqual(['get', 'list', 'get', 'get']);
   });
 
   it('has the days of all brands, including brands that the run does not have', async () => {

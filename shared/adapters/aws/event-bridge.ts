@@ -1,12 +1,11 @@
 /*
  * Sends events to a bus of EventBridge. An event may arrive twice: PutEvents can accept some entries of a request and refuse
- * others. Only refused entries are sent again here, but after an error the caller keeps all events for its next run.
+ * others, and after an error the caller sends all events again in its next run.
  */
 import type { EventBridgeClient, PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import type { BrandReportsError } from '../../errors.ts';
 import { stringifyJson } from '../../json.ts';
 import type { EventSink } from '../../ports.ts';
-import { sleepWithJitter } from '../system-clock.ts';
 import { awsClientOptions, awsError } from './errors.ts';
 
 /** The `source` of every event; roles of the stack may send only events with this source. */
@@ -15,7 +14,6 @@ export const EVENT_SOURCE = 'brand-reports';
 /** So many events have a few kilobytes each, far below the limit of a request (256 kB). */
 const MAX_ENTRIES = 10;
 const LONE_SURROGATE = /\\ud[89a-f][\da-f]{2}(?<=(?<!\\)(?:\\\\)*\\.{5})/g;
-const EVENT_RETRY = { maxAttempts: 6, baseMs: 100, capMs: 5_000 };
 
 /** Loads the client with the first event, because most runs have no event. */
 const loadSdk = () => import('@aws-sdk/client-eventbridge');
@@ -54,21 +52,15 @@ export function eventBus(busArn: string, lakeUrl: string, account: string): Even
 
 async function putEvents(client: EventBridgeClient, busArn: string, batch: PutEventsRequestEntry[]) {
   const { PutEventsCommand } = await loadSdk();
-  let left = batch;
-  for (let retry = 0; left.length > 0; retry++) {
-    if (retry > 0) await sleepWithJitter(retry - 1, EVENT_RETRY);
-    const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: left }));
-    // The results are in the order of the entries.
-    const refused = left.flatMap((entry, index) => {
-      const { EventId, ErrorCode: name = 'NoResult', ErrorMessage: message = '' } = Entries[index] ?? {};
-      if (EventId !== undefined) return [];
-      return [{ entry, error: refusal({ name, message, $metadata: { httpStatusCode: 400 } }, busArn) }];
-    });
-    const isLast = retry + 1 === EVENT_RETRY.maxAttempts;
-    const final = refused.find(({ error }) => isLast || error.kind !== 'transient');
-    if (final) throw final.error;
-    left = refused.map(({ entry }) => entry);
-  }
+  const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: batch }));
+  // The results are in the order of the entries.
+  const refused = batch.flatMap((_entry, index) => {
+    const { EventId, ErrorCode: name = 'NoResult', ErrorMessage: message = '' } = Entries[index] ?? {};
+    if (EventId !== undefined) return [];
+    return refusal({ name, message, $metadata: { httpStatusCode: 400 } }, busArn);
+  });
+  const [error] = [...refused.filter(({ kind }) => kind !== 'transient'), ...refused];
+  if (error) throw error;
 }
 
 function refusal(error: unknown, busArn: string): BrandReportsError {

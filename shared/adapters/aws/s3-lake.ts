@@ -51,25 +51,32 @@ export function openS3Lake(
   };
 }
 
-function glueIcebergWhenUsed(database: string, store: ObjectStore): IcebergCatalog {
-  let opened: Promise<IcebergCatalog> | undefined;
-  const open = async () => (await import('./glue-iceberg.ts')).openGlueIceberg(database, store);
-  const iceberg = () => (opened ??= open());
-  return { url: store.url, load: async (table) => (await iceberg()).load(table) };
+/** Loads Glue's SDK on the first use, so that a run sends its first request without waiting for it. */
+function whenUsed<T>(
+  load: () => Promise<T>,
+): <Result>(act: (opened: T) => Promise<Result>) => Promise<Result> {
+  let opened: Promise<T> | undefined;
+  return async (act) => {
+    opened ??= load();
+    return act(await opened);
+  };
 }
 
-/** Loads Glue's SDK on the first use, so that a run sends its first request without waiting for it. */
+function glueIcebergWhenUsed(database: string, store: ObjectStore): IcebergCatalog {
+  const glue = whenUsed(async () => (await import('./glue-iceberg.ts')).openGlueIceberg(database, store));
+  return { url: store.url, load: (table) => glue((iceberg) => iceberg.load(table)) };
+}
+
 function glueCatalogWhenUsed(database: string, lakeUrl: string, program: string | undefined): Catalog {
-  let opened: Promise<Catalog> | undefined;
-  const open = async () =>
-    (await import('./glue-catalog.ts')).openGlueCatalog(database, lakeUrl, undefined, program);
-  const catalog = () => (opened ??= open());
+  const glue = whenUsed(async () =>
+    (await import('./glue-catalog.ts')).openGlueCatalog(database, lakeUrl, undefined, program),
+  );
   return {
-    ensureTable: async (table) => (await catalog()).ensureTable(table),
-    ensureView: async (view) => (program === undefined ? undefined : (await catalog()).ensureView(view)),
-    setSnapshot: async (table, partition, id) => (await catalog()).setSnapshot(table, partition, id),
-    removePartition: async (table, partition) => (await catalog()).removePartition(table, partition),
-    snapshotsByPartition: async (table, leading, within) =>
-      (await catalog()).snapshotsByPartition(table, leading, within),
+    ensureTable: (table) => glue((catalog) => catalog.ensureTable(table)),
+    ensureView: async (view) =>
+      program === undefined ? undefined : glue((catalog) => catalog.ensureView(view)),
+    setSnapshot: (...of) => glue((catalog) => catalog.setSnapshot(...of)),
+    removePartition: (...of) => glue((catalog) => catalog.removePartition(...of)),
+    snapshotsByPartition: (...of) => glue((catalog) => catalog.snapshotsByPartition(...of)),
   };
 }

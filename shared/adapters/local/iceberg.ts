@@ -12,19 +12,11 @@ export function createFolderIceberg(store: ObjectStore, url: string): IcebergCat
     url,
     async load(table) {
       const prefix = icebergMetadataPrefix(table);
-      const versionAt = (version: number) => store.get(`${prefix}v${version}.metadata.json`);
+      // Before the list: if another run commits in between, the hint that it writes stays.
       const hint = await openHint(store, `${prefix}version-hint.text`);
-      let { version } = hint;
-      let found = version > 0 ? await versionAt(version) : undefined;
-      if (!found) {
-        version = await newestVersion(store, prefix);
-        found = version > 0 ? await versionAt(version) : undefined;
-      }
-      for (let next = await versionAt(version + 1); next; next = await versionAt(version + 1)) {
-        version += 1;
-        found = next;
-      }
-      if (found && version !== hint.version) await hint.write(version);
+      const version = await newestVersion(store, prefix);
+      const found = version > 0 ? await store.get(`${prefix}v${version}.metadata.json`) : undefined;
+      if (found && String(version) !== hint.text) await hint.write(version);
       return {
         ...(found && { metadata: found.body }),
         async replace(metadata) {
@@ -38,13 +30,11 @@ export function createFolderIceberg(store: ObjectStore, url: string): IcebergCat
   };
 }
 
-/** @returns `version`: the version in the hint; 0 if the hint is missing or invalid */
 async function openHint(store: ObjectStore, key: string) {
   const found = await store.get(key);
   let etag = found?.etag;
-  const named = Number(found ? Buffer.from(found.body).toString('utf8') : 0);
   return {
-    version: Number.isSafeInteger(named) && named > 0 ? named : 0,
+    text: found && Buffer.from(found.body).toString('utf8'),
     async write(version: number): Promise<void> {
       const precondition = etag === undefined ? ({ ifAbsent: true } as const) : { ifMatch: etag };
       const outcome = await store.put(key, Buffer.from(String(version)), precondition);
@@ -54,7 +44,7 @@ async function openHint(store: ObjectStore, key: string) {
   };
 }
 
-/** Finds the newest version without a hint, so that the table does not reuse a number. */
+/** 0 if there is none. The hint may be lost or old, and the table must not reuse a number. */
 async function newestVersion(store: ObjectStore, prefix: string): Promise<number> {
   let newest = 0;
   for await (const { key } of store.list(prefix)) {

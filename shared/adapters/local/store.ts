@@ -366,28 +366,20 @@ async function remove({ root, key, path }: Place): Promise<void> {
  * Both functions run while the lake is locked.
  */
 
-/** No list of keys shows it, because its name begins with a dot. */
-const FOLDER = '.previous';
-
-/** The folder with the previous bytes of a lake; below it, keys are paths as they are in the lake. */
-export function previousFolder(root: string): string {
-  return join(root, FOLDER);
+/** Below it, keys are paths as they are in the lake. No list of keys shows it, because its name begins with a dot. */
+function previousFolder(root: string): string {
+  return join(root, '.previous');
 }
 
 /** Keeps the object's current bytes, and forgets the bytes that were kept before. */
-export function keepPrevious(root: string, key: string): void {
+function keepPrevious(root: string, key: string): void {
   const kept = join(previousFolder(root), key);
-  statInLake(root, dirname(kept));
-  rmSync(kept, { force: true });
-  try {
+  inFolder(root, dirname(kept), () => {
+    rmSync(kept, { force: true });
     linkSync(join(root, key), kept);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    mkdirSync(dirname(kept), { recursive: true });
-    linkSync(join(root, key), kept);
-  }
+  });
 }
 
-export function forgetPrevious(root: string, key: string): void {
+function forgetPrevious(root: string, key: string): void {
   removeInLake(root, join(previousFolder(root), key));
 }

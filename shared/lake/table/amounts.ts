@@ -16,12 +16,11 @@ import {
 import { type CodedColumn, type CodedValues, type NamedColumn, beginningOfCode } from './coded-rows.ts';
 import {
   AMOUNT,
-  type Sum,
-  addRows,
   countOf,
   isNumeric,
+  plus,
   rowsByCode,
-  sumOf,
+  sumText,
   textsByCode,
   textsOfCode,
 } from './column-facts.ts';
@@ -63,7 +62,7 @@ export class Amounts {
   readonly #places: ReadonlyMap<string, readonly RoleColumn[]>;
   readonly #ofRoles: ReadonlySet<string>;
   readonly #read: ReadonlyMap<string, readonly RoleColumn[]>;
-  readonly #sums = new Map<string, Map<string, Sum>>();
+  readonly #sums = new Map<string, Map<string, bigint>>();
   readonly #unreadable = new Map<string, Unreadable>();
   #hasTotals: boolean;
 
@@ -97,8 +96,8 @@ export class Amounts {
   }
 
   get values(): { totals?: Totals; unreadable?: Record<string, Unreadable> } {
-    const textsOfKey = (sums: ReadonlyMap<string, Sum>) =>
-      Object.fromEntries([...sums].map(([role, sum]) => [role, sum.text()]));
+    const textsOfKey = (sums: ReadonlyMap<string, bigint>) =>
+      Object.fromEntries([...sums].map(([role, sum]) => [role, sumText(sum, AMOUNT)]));
     const byCurrency = Object.fromEntries([...this.#sums].map(([key, sums]) => [key, textsOfKey(sums)]));
     const isSummed = this.#hasTotals && AMOUNT_ROLES.some((role) => this.#fields[role]);
     return {
@@ -181,10 +180,9 @@ export class Amounts {
           keys.size > 1
             ? coded?.codes.map((code, row) => (keyOfRow(row) === key ? code : NO_CODE))
             : coded?.codes;
-        const sums = this.#sums.get(key) ?? new Map<string, Sum>();
-        const sum = sums.get(role) ?? sumOf(AMOUNT);
-        if (coded && codes && addRows(sum, rows, { ...coded, codes }))
-          this.#sums.set(key, sums.set(role, sum));
+        const sums = this.#sums.get(key) ?? new Map<string, bigint>();
+        const sum = coded && codes && plus(sums.get(role), rows, { ...coded, codes });
+        if (sum !== undefined) this.#sums.set(key, sums.set(role, sum));
       }
     }
   }

@@ -8,8 +8,8 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
 import { type Column, type Value, typeSpec } from '../../column-types.ts';
 import { viewOf } from '../../records/murmur.ts';
-import { type CodedColumn, type NamedColumn, valueOfCode } from './coded-rows.ts';
-import { AMOUNT } from './column-facts.ts';
+import type { CodedColumn, NamedColumn } from './coded-rows.ts';
+import { AMOUNT, readerOf } from './column-facts.ts';
 import type { Row } from './columns.ts';
 import { Digest, type RowHashes } from './digest.ts';
 import { columnsOf, readMetadata } from './parquet-footer.ts';
@@ -67,12 +67,10 @@ export async function* readParquetRows(
 export function rowsOf({ rows, columns }: Omit<CodedGroup, 'firstRow'>): Row[] {
   const made = Array.from({ length: rows }, (): Row => ({}));
   for (const [name, column] of columns) {
-    // Rows with the same value share it in memory.
-    const values: (Value | undefined)[] = [];
+    const valueAt = readerOf(column);
     for (const [index, row] of made.entries()) {
-      const code = column.codes[index] ?? 0;
-      values[code] ??= valueOfCode(column, code);
-      if (values[code] !== undefined) row[name] = values[code];
+      const value = valueAt(index);
+      if (value !== undefined) row[name] = value;
     }
   }
   return made;

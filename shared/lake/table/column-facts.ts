@@ -26,7 +26,7 @@ const MAX_WORD_COLUMNS = 20;
 
 export class ColumnFacts {
   readonly #measure: Column | undefined;
-  #sum: Sum | undefined;
+  #sum: bigint | undefined;
   readonly #rescued = new Map<string, number>();
   /** The columns that may be states, and the rows of each word; `null` after too many words. */
   readonly #words: Map<string, { column: Column; rows: Map<string, number> | null }>;
@@ -44,10 +44,7 @@ export class ColumnFacts {
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     for (const named of columns) {
       const [name, column] = named;
-      if (name === this.#measure?.name && !('texts' in column)) {
-        const sum = this.#sum ?? sumOf(this.#measure.type);
-        if (addRows(sum, rows, column)) this.#sum = sum;
-      }
+      if (name === this.#measure?.name && !('texts' in column)) this.#sum = plus(this.#sum, rows, column);
       this.#addWords(name, rows, column);
       yield named;
     }
@@ -60,7 +57,8 @@ export class ColumnFacts {
 
   /** The sum of the measure if it has a value, a decimal with all its places. */
   get sums(): Record<string, string> {
-    return this.#measure && this.#sum ? { [this.#measure.name]: this.#sum.text() } : {};
+    if (!this.#measure || this.#sum === undefined) return {};
+    return { [this.#measure.name]: sumText(this.#sum, this.#measure.type) };
   }
 
   /** By column that looks like a state, by name or words: the rows of each word; missing if they are too many. */
@@ -109,45 +107,34 @@ export class ColumnFacts {
 
 export const AMOUNT = 'decimal(38,9)';
 
-export function addRows(sum: Sum, rows: number, column: CodedValues | CodedUnits): boolean {
+/** The sum and the values of the rows, in units of the last place; `undefined` if no row has had a value so far. */
+export function plus(
+  sum: bigint | undefined,
+  rows: number,
+  column: CodedValues | CodedUnits,
+): bigint | undefined {
   const counts = rowsByCode(rows, column, countOf(column));
-  if ('units' in column) {
-    const ofRows = sumOfRows(counts, column.units);
-    if (ofRows !== undefined) sum.add(ofRows, 1);
-    return ofRows !== undefined;
-  }
-  const { values } = column;
-  let found = false;
-  for (let code = 0; code < values.length; code += 1) {
+  const ofRows = 'units' in column ? sumOfUnits(counts, column.units) : sumOfValues(counts, column.values);
+  return ofRows === undefined ? sum : (sum ?? 0n) + ofRows;
+}
+
+export function sumText(sum: bigint, type: ColumnType): string {
+  return typeSpec(type).texts(sum)[0];
+}
+
+function sumOfValues(counts: Uint32Array, values: CodedValues['values']): bigint | undefined {
+  let sum: bigint | undefined;
+  for (const [code, count] of counts.entries()) {
     const value = values[code];
-    const count = counts[code] ?? 0;
-    if (value === undefined || count === 0) continue;
-    found = true;
-    sum.add(value, count);
+    if (typeof value === 'bigint' && count > 0) sum = (sum ?? 0n) + value * BigInt(count);
   }
-  return found;
+  return sum;
 }
 
 export function fullest(filled: Record<string, number>): Record<string, number> {
   const columns = Object.entries(filled);
   if (columns.length <= MAX_FILLED) return filled;
   return Object.fromEntries(columns.sort(([, a], [, b]) => b - a).slice(0, MAX_FILLED));
-}
-
-export interface Sum {
-  add(value: Value, times: number): void;
-  text(): string;
-}
-
-/** Exact for every order of the rows. */
-export function sumOf(type: ColumnType): Sum {
-  let units = 0n;
-  return {
-    add: (value, times) => {
-      if (typeof value === 'bigint') units += times === 1 ? value : value * BigInt(times);
-    },
-    text: () => typeSpec(type).texts(units)[0],
-  };
 }
 
 export function isNumeric(type: ColumnType): boolean {
@@ -169,7 +156,7 @@ export function textsOfCode(column: CodedColumn, code: number, type: ColumnType)
   return value === undefined ? [] : typeSpec(type).texts(value);
 }
 
-/** Reads a row's value; rows with the same code share the value. */
+/** Reads a row's value; rows with the same code share the value in memory. */
 export function readerOf(column: CodedColumn): (row: number) => Value | undefined {
   const values: (Value | undefined)[] = [];
   return (row) => {
@@ -231,7 +218,7 @@ export function rowsByCode(
 }
 
 /** `undefined` if no row has a number. Doubles are added as long as they are exact. */
-function sumOfRows(counts: Uint32Array, units: Float64Array): bigint | undefined {
+function sumOfUnits(counts: Uint32Array, units: Float64Array): bigint | undefined {
   let sum: bigint | undefined;
   let exact = 0;
   for (let code = 0; code < units.length; code += 1) {

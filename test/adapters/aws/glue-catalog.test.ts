@@ -89,7 +89,13 @@ describe('Glue', () => {
         ],
         SerdeInfo: { SerializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' },
       },
+      // With it, Athena requests only the partitions of a query: by all keys, or by the last key alone.
+      Parameters: { 'partition_filtering.enabled': 'true' },
     });
+    expect(server.tables.get('orders')?.indexes).toMatchObject([
+      { IndexName: 'all', Keys: ['brand', 'dt'] },
+      { IndexName: 'time', Keys: ['dt'] },
+    ]);
   });
 
   it('describes columns and partition keys, changes a text once, and leaves partitions and texts of others alone', async () => {
@@ -143,17 +149,6 @@ describe('Glue', () => {
       [],
     );
     expect(made.every(({ description }) => description)).toBe(true);
-  });
-
-  it('lets Athena request only the partitions of a query: by all keys, and by the last key alone', async () => {
-    await catalog.ensureTable(ORDERS);
-    expect(server.tables.get('orders')).toMatchObject({
-      table: { Parameters: { 'partition_filtering.enabled': 'true' } },
-      indexes: [
-        { IndexName: 'all', Keys: ['brand', 'dt'] },
-        { IndexName: 'time', Keys: ['dt'] },
-      ],
-    });
   });
 
   it('I3: points a partition at the prefix of its snapshot, with the columns of the table', async () => {

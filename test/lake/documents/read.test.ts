@@ -4,7 +4,6 @@ import { createLakeDocuments } from '../../../shared/lake/documents/lake-documen
 import {
   committedDays,
   listLedgers,
-  readLedger,
   readLedgers,
   readSchema,
   readWantedLedgers,
@@ -181,18 +180,6 @@ describe('the ledgers of a lake', () => {
       Promise.reject(new BrandReportsError('transient', 'aws_unavailable', 'no answer'));
     await expect(readLedgers({ ...(await lakeOfTwoBrands()), get }, reports)).rejects.toMatchObject({
       code: 'aws_unavailable',
-    });
-  });
-});
-
-describe('the ledger of one month', () => {
-  it('has the stored content, or is empty', async () => {
-    const store = await lakeOfTwoBrands();
-    const days = async (month: string) => Object.keys((await readLedger(store, orders, 'acme', month)).days);
-    expect(await days('2026-02')).toEqual(['2026-02-05']);
-    expect(await readLedger(store, orders, 'acme', '2026-01')).toEqual({
-      ...{ version: 1, report: 'order_list', brand: 'acme', month: '2026-01' },
-      ...{ days: {}, recentWrites: [] },
     });
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Column } from '../../../shared/column-types.ts';
-import type { Row } from '../../../shared/lake/table/columns.ts';
 import { readWithParquetjs } from '../../../shared/lake/table/parquetjs-reader.ts';
 import { parquetOf } from './parquet-files.ts';
 
@@ -25,17 +24,6 @@ describe('reading back with parquetjs-lite', () => {
       { id: 'a', n: 1n },
     ]);
   });
-
-  it.each([2, 255, 256, 257, 700, 70_000])(
-    'reads %i different values, in runs and mixed',
-    async (different) => {
-      const rows: Row[] = Array.from({ length: 30_000 }, (_, index) => ({
-        id: `value ${index < 15_000 ? (index * 7) % different : Math.floor((index - 15_000) / 20) % different}`,
-        n: BigInt(index % different),
-      }));
-      expect(await Array.fromAsync(readWithParquetjs(await parquetOf(columns, rows), columns))).toEqual(rows);
-    },
-  );
 
   it('reads columns whose names are special to the library', async () => {
     const named = ['parent', 'num_children', 'fields', 'length', '1', 'to_string'].map(

@@ -61,17 +61,13 @@ describe('the record of a row', () => {
     );
   });
 
-  it.each<[string, JsonObject, JsonObject]>([
-    ['a number without its zeros', { amount: 1.5 }, { amount: 1.5 }],
-    ['a value that its column cannot hold', { amount: 'many' }, { amount: 'many' }],
-    [
-      'a text that its column holds in another form',
-      { amount: '1.50000000000' },
-      { amount: '1.50000000000' },
-    ],
-    ['a field without a column', { other: [{ a: 1 }] }, { other: [{ a: 1 }] }],
-  ])('has %s', (_name, record, expected) => {
+  it.each<[string, JsonObject]>([
+    ['a number without its zeros', { amount: 1.5 }],
+    ['a value that its column cannot hold', { amount: 'many' }],
+    ['a text that its column holds in another form', { amount: '1.50000000000' }],
+    ['a field without a column', { other: [{ a: 1 }] }],
+  ])('has %s', (_name, record) => {
     const schema = grown(baseSchema([]), [{ amount: 1 }]);
-    expect(JSON.stringify(again(schema, [record]))).toBe(JSON.stringify([expected]));
+    expect(JSON.stringify(again(schema, [record]))).toBe(JSON.stringify([record]));
   });
 });

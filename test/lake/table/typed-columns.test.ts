@@ -92,14 +92,4 @@ describe('typed columns', () => {
       { dpv_string: 'three' },
     ]);
   });
-
-  it('I6: keep a value that does not fit beside the other values of its row', () => {
-    const schema = schemaOf([{ amount: 1 }]);
-    const rows = typedRows(schema, [{ amount: 'many', x: null }, { amount: 2 }, { b: 1, a: { c: [true] } }]);
-    expect(rows).toEqual([
-      { _rescued: '{"amount":"many"}' },
-      { amount: 2_000_000_000n },
-      { _rescued: '{"a":{"c":[true]},"b":1}' },
-    ]);
-  });
 });
