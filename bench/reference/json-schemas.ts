@@ -88,7 +88,6 @@ const dayFacts = z.object({
   readFrom: nullable.instant.describe('When the reading of the version began'),
   readTo: nullable.instant.describe('Up to when all records are known'),
   timeZone: nullable.text,
-  sum: z.string().optional().describe('The sum of `measure`, with all its digits'),
   totals: z.custom<DayFacts['totals']>().meta({ type: 'object' }).optional(),
   totalsPending: z
     .literal(true)
@@ -126,7 +125,6 @@ const statusOutput = z.object({
       hasReturnedRecords: z.boolean(),
       newestComplete: day.nullable(),
       rows: count,
-      measure: z.string().optional().describe('The column that `sum` of each day is about'),
       days: z.array(dayFacts),
       lastRun: z.looseObject({ at: instant, status, failedDays: count }).optional(),
       every: z.string().optional(),

@@ -188,7 +188,7 @@ async function ledgerFromSnapshots(
   for (const [day, snapshots] of await objectsByDay(store, month, prefixOf(report.table))) {
     const ids = pointed?.get(partitionPath(dayPartition(brand, day))) ?? [];
     const named = snapshots.filter(({ id }) => ids.includes(id));
-    const version = await firstReadable(store, report, [...named, ...snapshots]);
+    const version = await firstReadable(store, [...named, ...snapshots]);
     if (!version) continue;
     const changes = changesByDay.get(day) ?? [];
     const committed = {
@@ -246,15 +246,11 @@ async function placeAfter(store: ObjectStore, objects: readonly ObjectOfDay[]): 
 
 async function firstReadable(
   store: ObjectStore,
-  report: ReportDefinition,
   objects: readonly ObjectOfDay[],
 ): Promise<VersionContent | undefined> {
   for (const object of objects)
     try {
-      return {
-        snapshot: object.id,
-        ...(await readContent(fileIn(store, object), { measure: report.measure })),
-      };
+      return { snapshot: object.id, ...(await readContent(fileIn(store, object))) };
     } catch (thrown) {
       damageOf(thrown);
     }

@@ -30,7 +30,7 @@ function facts(change: Partial<Committed>, weeks: readonly (number | undefined)[
     if (rows !== undefined) known.set(addDays(DAY, -7 * (week + 1)), readAt(READ, { rows }));
   return {
     day: DAY,
-    report: { name: 'order_list', checks: [CHECK], measure: 'commission', day: { by: 'timestamps' } },
+    report: { name: 'order_list', checks: [CHECK], day: { by: 'timestamps' } },
     entryOn: (day) => known.get(day),
     policy,
   };
@@ -239,7 +239,7 @@ describe('the next reading', () => {
     ...change,
   });
   const carried = (now: Partial<Committed>, next: ReturnType<typeof reading> & { unchanged: boolean }) =>
-    carriedChecks(readAt(READ, now).committed, next, 'commission');
+    carriedChecks(readAt(READ, now).committed, next);
 
   it('is compared with the content that it replaces', () => {
     const now = { rows: 120, values: sums('12.5'), checks: { before: earlier(100) } };
@@ -266,7 +266,7 @@ describe('the next reading', () => {
   it('is compared with nothing if its query differs, or if it is the first reading', () => {
     const now = { rows: 100, checks: { before: earlier(100), findings: { link_differs: 2 } } };
     expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toBeUndefined();
-    expect(carriedChecks(undefined, reading(1), undefined)).toBeUndefined();
+    expect(carriedChecks(undefined, reading(1))).toBeUndefined();
   });
 });
 
