@@ -37,12 +37,6 @@ function plain(markup: string): string {
     .trim();
 }
 
-/** The text of the table of brands. */
-function indexOf(markup: string): string {
-  const [, index = ''] = /<\/h1>(.*?)<section/s.exec(markup) ?? [];
-  return plain(index);
-}
-
 function titles(markup: string): string[] {
   return [...markup.matchAll(/<i class="\w+" title="([^"]*)"/g)].map(([, title = '']) => title);
 }
@@ -226,19 +220,6 @@ describe('the headline', () => {
     expect(markup.includes('headline good')).toBe(!text.startsWith('orders'));
   });
 
-  it.each<[string, Partial<TableStatus>]>([
-    ['among those shown', { days: madeTable('order_list', { '2026-11-10': 'missing' }).days }],
-    [
-      'in earlier months',
-      { days: madeTable('order_list', { '2025-03-10': 'missing' }, { from: '2025-03-01' }).days },
-    ],
-  ])('of several brands follows the list of brands with missing days: %s', (_name, rest) => {
-    const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
-    expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
-      /^1 of 2 brands have problems\..*globex.*acme/,
-    );
-  });
-
   it('of several brands follows a sentence that all brands are complete', () => {
     expect(
       plain(drawn([madeTable('order_list'), madeTable('order_list', {}, { brand: 'globex' })])),
@@ -285,14 +266,6 @@ describe('a damaged document', () => {
     );
     expect(text).not.toContain('Since');
     expect(unclosed(markup)).toEqual([]);
-  });
-
-  it('counts as a problem of its brand, even if every day is known', () => {
-    const globex = madeTable('order_list', {}, { brand: 'globex', damaged: [{ key, message }] });
-    expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
-      /^1 of 2 brands have problems\..*globex.*acme/,
-    );
-    expect(drawn([madeTable('order_list')])).not.toContain('Damaged documents');
   });
 });
 
@@ -481,7 +454,7 @@ describe('text from outside', () => {
     [
       'the column of a sum, and the sum',
       (text) => {
-        const days = [{ ...statusDay('2026-11-09', 'complete'), totals: { '': { [text]: text } } }];
+        const days = [{ ...statusDay('2026-11-09', 'complete'), totals: { EUR: { [text]: text } } }];
         return drawn([madeTable('order_list', {}, { days })]);
       },
     ],
