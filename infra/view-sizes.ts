@@ -39,21 +39,9 @@ function schemaOf({ name, columns }: ReportDefinition, { brands }: Settings) {
 export function assertViewsFit(reports: ReportRegistry, settings: Settings): void {
   for (const [name, bytes] of viewSizes(reports, settings)) {
     if (bytes <= MAX_BYTES) continue;
-    const [most] = [...meaningsOf(settings)].sort(([, a], [, b]) => b - a);
     throw configError(
       'view_too_large',
-      `The view ${name} would have ${bytes} bytes; Glue accepts ${MAX_BYTES}. Brands with the same fields, kinds and states share one part of the view, and ${most?.[0]} has ${most?.[1]} different ones. Give brands the same, or deploy some of the brands as a second stack.`,
+      `The view ${name} would have ${bytes} bytes; Glue accepts ${MAX_BYTES}. Brands with the same fields, kinds and states share one part of the view. Give brands the same, or deploy some of the brands as a second stack.`,
     );
   }
-}
-
-/** By report: how many different meanings the brands give its records. */
-function meaningsOf({ brands }: Settings): Map<string, number> {
-  const all = Object.values(brands).flatMap(({ reports }) => Object.entries(reports));
-  return new Map(
-    [...Map.groupBy(all, ([name]) => name)].map(([name, own]) => {
-      const texts = own.map(([, { fields, kinds, states }]) => JSON.stringify([fields, kinds, states]));
-      return [name, new Set(texts).size];
-    }),
-  );
 }

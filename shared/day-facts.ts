@@ -4,7 +4,7 @@
  * later contradict each other.
  */
 import type { Committed, DayEntry, DayHistory, Failure } from './lake/documents/ledger.ts';
-import { type CurrencyTotals, measured, totalsOf } from './lake/documents/totals.ts';
+import { type CurrencyTotals, totalsOf } from './lake/documents/totals.ts';
 import { rolesOf } from './lake/documents/brand-settings.ts';
 import type { ReportLedgers } from './lake/documents/read.ts';
 import type { ReportDefinition } from './reports/definition.ts';
@@ -36,11 +36,9 @@ export interface DayFacts {
   readTo: string | null;
   /** The brand's time zone when the day was read; `null` if nothing is committed, or if the ledger was made from snapshots. */
   timeZone: string | null;
-  /** Of the report's `measure`, with all its digits; missing without a measure, or with several currencies. */
-  sum?: string;
   /** By currency (an empty text if there is none); missing if the report has no `amount` or `commission`. */
   totals?: CurrencyTotals;
-  /** The settings now name other fields for these sums, so both are missing until the next reading. */
+  /** The settings now name other fields for these sums, so they are missing until the next reading. */
   totalsPending?: true;
   /** How often the day changed since it was closed, and the newest change; missing if it never changed. */
   changes?: { times: number } & Required<Pick<DayHistory, 'last'>>;
@@ -124,29 +122,13 @@ const NOTHING_COMMITTED = {
   timeZone: null,
 };
 
-function committedFacts(
-  committed: Committed,
-  { report: { measure }, hasReturnedRecords, roles }: ReportDays,
-) {
-  const {
-    rows,
-    pages,
-    digest,
-    readFrom,
-    readTo,
-    refusedLookups,
-    values,
-    history,
-    timeZone = null,
-  } = committed;
+function committedFacts(committed: Committed, { hasReturnedRecords, roles }: ReportDays) {
+  const { rows, pages, digest, readFrom, readTo, refusedLookups, history, timeZone = null } = committed;
   const totals = totalsOf(committed, roles);
-  const isPending = totals === 'pending';
-  const sum = isPending ? undefined : measured(values, measure);
   return {
     committedState: committedState(committed, hasReturnedRecords),
     ...{ rows, pages, refusedLookups: refusedLookups?.count ?? 0, digest, readFrom, readTo, timeZone },
-    ...(sum !== undefined && { sum }),
-    ...(isPending ? { totalsPending: true as const } : totals && { totals }),
+    ...(totals === 'pending' ? { totalsPending: true as const } : totals && { totals }),
     ...(history?.last && { changes: { times: history.place, last: history.last } }),
   };
 }

@@ -11,13 +11,7 @@ import { amountText } from '../exact-number.ts';
 import { type Committed, type DayEntry, type Ledger, fewerRead } from '../lake/documents/ledger.ts';
 import { lastRequested } from '../planning/due.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
-import {
-  isMeasured,
-  measured,
-  totalsOf,
-  unreadableAmounts,
-  unreadableText,
-} from '../lake/documents/totals.ts';
+import { commissionOf, totalsOf, unreadableAmounts, unreadableText } from '../lake/documents/totals.ts';
 import { type FieldFacts, WEEKS, fieldFindings } from './field-findings.ts';
 import { type StateRules, unknownStates } from '../planning/states.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';
@@ -38,7 +32,7 @@ export interface Finding {
 }
 
 export interface FindingFacts extends FieldFacts {
-  report: Pick<ReportDefinition, 'name' | 'checks' | 'measure' | 'day'>;
+  report: Pick<ReportDefinition, 'name' | 'checks' | 'day'>;
   /** Missing if the report is not enabled. */
   policy: StateRules | undefined;
 }
@@ -53,7 +47,7 @@ const COMMON = {
       'Compare the day with the dashboard of the brand. If the service has lost records, inform its operator: later readings bring them back by themselves',
   },
   sum_fell: {
-    title: 'the sum fell',
+    title: 'the sum of commission fell',
     advice:
       'Compare the day with the dashboard of the brand. Nothing is to be done if orders were cancelled or corrected',
   },
@@ -143,16 +137,13 @@ export function findingsOf(facts: FindingFacts): Finding[] {
   if (committed.state === 'open') return end;
   const { refusedLookups: refused, checks: { before } = {} } = committed;
   const isCertain = committed.state !== 'unconfirmed';
-  const measure = totalsOf(committed, facts.roles) === 'pending' ? undefined : report.measure;
-  const falls = before ? fallsBelow(before, committed, measure) : [];
+  const sum = totalsOf(committed, facts.roles) === 'pending' ? undefined : commissionOf(committed.values);
+  const falls = before ? fallsBelow(before, committed, sum) : [];
   // Rows that fell are usually also far from the usual number: report only one of the two.
   const hasFewerRows = falls.some(({ check }) => check === 'rows_fell');
   const unusual = hasFewerRows ? [] : unusualRows(day, committed, entryOn);
   return [
-    ...falls.map(({ check, detail }) => {
-      const title = check === 'sum_fell' && { title: `the sum of ${report.measure} fell` };
-      return odd(check, detail, { since: before?.at ?? since, isCertain, ...title });
-    }),
+    ...falls.map(({ check, detail }) => odd(check, detail, { since: before?.at ?? since, isCertain })),
     ...unusual.map((detail) => odd('unusual_rows', detail, { isCertain })),
     ...(refused && refused.retryAt === undefined ? [odd('lookups_given_up', String(refused.count))] : []),
     ...end,
@@ -282,20 +273,14 @@ interface Fall {
 function fallsBelow(
   before: Pick<Before, 'rows' | 'sum'>,
   { rows, values }: Reading,
-  measure: string | undefined,
+  sum: string | undefined,
 ): Fall[] {
   const share = 1 - MAX_FALL_PERCENT / 100;
   const falls: Fall[] = [];
   if (rows < before.rows * share && before.rows - rows >= MIN_ROWS_LOST)
     falls.push({ check: 'rows_fell', detail: `${rowsText(before.rows)} before, ${rows} now` });
-  const sum = measured(values, measure) ?? '0';
   const sumBefore = Number(before.sum ?? 0);
-  if (
-    isMeasured(values, measure) &&
-    sumBefore > 0 &&
-    Number(sum) < sumBefore * share &&
-    before.rows >= MIN_ROWS_OF_SUM
-  )
+  if (sum !== undefined && sumBefore > 0 && Number(sum) < sumBefore * share && before.rows >= MIN_ROWS_OF_SUM)
     falls.push({
       check: 'sum_fell',
       detail: `${amountText(before.sum ?? '')} before, ${amountText(sum)} now${inCurrency(values)}`,
@@ -362,7 +347,6 @@ function median(values: readonly number[]): number {
 export function carriedChecks(
   before: Committed | undefined,
   reading: Reading & Pick<Committed, 'queryFingerprint'> & { unchanged: boolean; at: string },
-  measure: string | undefined,
 ): Checks | undefined {
   // Other queries, e.g. with a filter, return other rows.
   if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
@@ -370,9 +354,10 @@ export function carriedChecks(
   // Sums of other fields cannot be compared.
   const isSameSum = isDeepStrictEqual(values?.totals?.fields, reading.values?.totals?.fields);
   const earlier = checks?.before && { ...checks.before, ...(!isSameSum && { sum: undefined }) };
-  const hasFallen = (now: Reading) => earlier && fallsBelow(earlier, now, measure).length > 0;
+  const hasFallen = (now: Reading) =>
+    earlier && fallsBelow(earlier, now, commissionOf(now.values)).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
-  const sum = isSameSum ? measured(values, measure) : undefined;
+  const sum = isSameSum ? commissionOf(values) : undefined;
   const compared = stays ? earlier : { rows, ...(sum !== undefined && { sum }), at: reading.at };
   return { ...checks, ...(compared && { before: compared }) };
 }

@@ -227,7 +227,7 @@ async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: strin
   const file = await findFile(ctx.lake.store, keys.version(snapshot));
   if (!file) throw unreadable('it is missing');
   const { fields } = rolesOf(await ctx.stored.of(ctx.brand), ctx.report);
-  return readContent(file, { measure: ctx.report.measure, fields }).catch((thrown: unknown) => {
+  return readContent(file, fields).catch((thrown: unknown) => {
     throw unreadable(damageOf(thrown));
   });
 }

@@ -96,7 +96,7 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
     return {
       columns: chosen,
       file: writeParquet(output, chosen, digest),
-      facts: new ColumnFacts(chosen, report.measure),
+      facts: new ColumnFacts(chosen),
       amounts: new Amounts(chosen, settings.fields),
       count: (rows, named) => noted?.count(rows, named) ?? named,
     };

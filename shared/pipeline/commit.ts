@@ -70,7 +70,7 @@ export async function commit(
     cause: 'reading',
     next: (before): Committed => {
       if (keeps) return { ...(before ?? keeps), ...next.recorded };
-      const checks = carriedChecks(before, content, ctx.report.measure);
+      const checks = carriedChecks(before, content);
       return {
         ...snapshot,
         // Without a catalog, readers follow the ledger, so the version counts as published.

@@ -52,7 +52,6 @@ export const attribution: ReportDefinition = {
     { field: 'click', type: 'bigint', meaning: 'clicks by tracking link and date: repeats on every product' },
     { field: 'track_url', type: 'string', meaning: 'the tracking link' },
   ],
-  measure: 'dpv',
   refresh: [
     { untilAgeDays: 3, every: 'run' },
     { untilAgeDays: 30, every: '1 day' },

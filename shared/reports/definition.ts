@@ -195,8 +195,6 @@ export interface ReportDefinition {
    * Missing: records have no state.
    */
   states?: readonly ('state' | 'line_state')[];
-  /** The column whose sum describes a day best. */
-  measure?: string;
   refresh: readonly RefreshTier[];
   /** A view over several tables belongs to the report whose records it is about. */
   views: readonly ReportView[];

@@ -48,7 +48,6 @@ export const orders: ReportDefinition = {
   // No field of a record is documented: all of them are discovered.
   columns: [],
   states: ['state'],
-  measure: 'commission',
   refresh: [
     { untilAgeDays: 2, every: 'run' },
     { untilAgeDays: 35, every: '1 day' },

@@ -47,7 +47,6 @@ export const transactions: ReportDefinition = {
   columns: [],
   // The state of the line, because the state of its order may be `mixed`.
   states: ['line_state', 'state'],
-  measure: 'commission',
   refresh: orders.refresh,
   views: [
     transactionHistory,

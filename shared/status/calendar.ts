@@ -162,7 +162,7 @@ ${brand.tables.map((table) => monthRow(month, table, brand))}</div>
 `;
 }
 
-function monthRow(month: string, { table, measure, days }: TableStatus, brand: PageBrand): Html {
+function monthRow(month: string, { table, days }: TableStatus, brand: PageBrand): Html {
   const shown = days
     .filter(({ dt }) => monthOf(dt) === month)
     .map((day) => ({ day, kind: cellKindOf(day, brand.today) }));
@@ -170,7 +170,7 @@ function monthRow(month: string, { table, measure, days }: TableStatus, brand: P
     const found = shown.find(({ day }) => day.dt === dt);
     if (!found) return html`<i></i>`;
     const { name, meaning } = CELL_KINDS[found.kind];
-    const lines = [`${table} ${dt}`, `${name}: ${meaning}`, ...dayLines(found.day, measure, brand)];
+    const lines = [`${table} ${dt}`, `${name}: ${meaning}`, ...dayLines(found.day, brand)];
     return html`<i class="${found.kind}" title="${lines.join('\n')}"></i>`;
   });
   const counts = [...Map.groupBy(shown, ({ kind }) => kind)].map(
@@ -203,19 +203,16 @@ const UNREMARKABLE = ['settled', 'complete', 'to_come'];
 export function numbers(brand: PageBrand): Html {
   const { name, tables, today } = brand;
   const days = [...new Set(tables.flatMap((table) => table.days.map(({ dt }) => dt)))].sort().reverse();
-  const byDay = tables.map(({ days, measure }) => ({
-    measure,
-    found: new Map(days.map((day) => [day.dt, day])),
-  }));
+  const byDay = tables.map((table) => new Map(table.days.map((day) => [day.dt, day])));
   const rows = days.map((dt) => [
     dt,
-    ...byDay.map(({ found, measure }) => {
+    ...byDay.map((found) => {
       const day = found.get(dt);
       if (!day) return '';
       const kind = cellKindOf(day, today);
       const lines = [
         ...(UNREMARKABLE.includes(kind) ? [] : [CELL_KINDS[kind].name]),
-        ...dayLines(day, measure, brand),
+        ...dayLines(day, brand),
       ];
       return html`${lines.map((line, index) => html`${index > 0 ? html`<br>` : ''}${line}`)}`;
     }),

@@ -53,15 +53,15 @@ function dueText({ days }: TableStatus, { due }: PageBrand): string {
 
 function yesterday({ name, tables, today }: PageBrand): Html | string {
   const [day, weekBefore] = [addDays(today, -1), addDays(today, -8)];
-  const rows = tables.flatMap(({ table, measure, days }) => {
+  const rows = tables.flatMap(({ table, days }) => {
     const [now, before] = [day, weekBefore].map((dt) => days.find((each) => each.dt === dt));
     if (!now) return [];
-    const [sums, sumsBefore] = [now, before].map((each) => each && totalsOf(each, measure));
-    const pending = now.totalsPending ? [measure ?? ''] : [];
-    const named = [...new Set([...(sums?.keys() ?? pending), ...(sumsBefore?.keys() ?? [])])];
+    const [sums, sumsBefore] = [now, before].map((each) => each && totalsOf(each));
+    const named = new Set([...(sums?.keys() ?? []), ...(sumsBefore?.keys() ?? [])]);
+    if (now.totalsPending && named.size === 0) named.add('sums');
     return [
       [`${table} rows`, rowsText(now), rowsText(before), changeText(now.rows, before?.rows)],
-      ...named.map((of) => {
+      ...[...named].map((of) => {
         const [sum, sumBefore] = [sums?.get(of), sumsBefore?.get(of)];
         return [`${table} ${of}`, sumText(sum, now), sumText(sumBefore, before), changeText(sum, sumBefore)];
       }),

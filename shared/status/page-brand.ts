@@ -80,9 +80,8 @@ function pageBrand(
   };
 }
 
-/** The sums of a day, by role and currency: `commission EUR` → `12.50`. @param measure the column of `sum` */
-export function totalsOf({ sum, totals }: DayFacts, measure: string | undefined): Map<string, string> {
-  if (!totals) return new Map(sum === undefined || measure === undefined ? [] : [[measure, sum]]);
+/** The sums of a day, by role and currency: `commission EUR` → `12.50`. */
+export function totalsOf({ totals = {} }: DayFacts): Map<string, string> {
   const byCurrency = Object.entries(totals).flatMap(([currency, sums]) =>
     Object.entries(sums).map(([role, total]) => [`${role} ${currency}`.trim(), total] as const),
   );
@@ -96,11 +95,11 @@ export const PENDING = 'after the next reading';
 const MAX_DAY_TEXT = 160;
 
 /** The facts of a day besides its state, one fact a line: the same on hover and in the table of numbers. */
-export function dayLines(day: DayFacts, measure: string | undefined, { at, due }: PageBrand): string[] {
+export function dayLines(day: DayFacts, { at, due }: PageBrand): string[] {
   const { rows, readFrom, nextDue, failure, findings = [] } = day;
   const sums = day.totalsPending
     ? [`sums: ${PENDING}`]
-    : [...totalsOf(day, measure)].map(([of, sum]) => `${of} ${amountText(sum)}`);
+    : [...totalsOf(day)].map(([of, sum]) => `${of} ${amountText(sum)}`);
   const lines = [
     ...(rows === null ? [] : [counted(rows, 'row'), ...sums]),
     ...changesText(day, at),

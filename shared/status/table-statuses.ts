@@ -15,8 +15,6 @@ export interface TableStatus extends JudgedTable {
   hasReturnedRecords: boolean;
   newestComplete: string | null;
   rows: number;
-  /** The column whose sum `sum` of each day is; missing if the report has no such column. */
-  measure?: string;
   /** The setting `every`; missing if the report is not enabled. */
   every?: string;
   /** The roles without a field, whose columns in views are NULL; missing if there are none. */
@@ -60,7 +58,6 @@ function tableStatus(
   isShown: NeedsMonth,
 ): TableStatus {
   const { brand, report, policy } = of;
-  const { measure } = report;
   const entries = own ? [...own.ledgers.values()].flatMap((ledger) => Object.entries(ledger.days)) : [];
   const damaged = own?.damaged ?? [];
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
@@ -92,7 +89,6 @@ function tableStatus(
     hasReturnedRecords: known.hasReturnedRecords,
     newestComplete: days.findLast(({ committedState }) => isComplete(committedState))?.dt ?? null,
     rows: days.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
-    ...(measure !== undefined && { measure }),
     days,
     ...(gaps.length > 0 && { roleGaps: gaps }),
     ...(lastRun && { lastRun }),

@@ -147,23 +147,6 @@ describe.each(TEXTS.map((view) => [view.name, view] as const))(
   },
 );
 
-describe('an amount that is text', () => {
-  it.each<[string, string, string | null]>([
-    ['as it is', '12.5', '12.500000000'],
-    ['with leading spaces', '  12.5', '12.500000000'],
-    ['with trailing spaces', '12.5  ', '12.500000000'],
-    ['with a comma', '12,5', null],
-    ['of only spaces', '   ', null],
-    ['with a tab before it', '\t12.5', null],
-    ['with a separator of DuckDB', '12_500', null],
-    ['in digits of another script, which Trino accepts', '١٢', null],
-  ])('is read as Trino reads it after trimming: %s', async (_name, commission, expected) => {
-    await createViews(connection, schemasOf('string'), { only: ['order_history'] });
-    await insert(connection, 'orders', [{ ...DAY, commission }]);
-    expect(await rows('SELECT commission FROM order_history')).toEqual([{ commission: expected }]);
-  });
-});
-
 describe('a value of a role', () => {
   const columns: Column[] = [
     { name: 'status', type: 'bigint', field: 'status' },

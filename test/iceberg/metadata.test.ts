@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { type IcebergTable, metadataBytes, thinned } from '../../shared/iceberg/metadata.ts';
+import { type IcebergTable, thinned } from '../../shared/iceberg/metadata.ts';
 
 const NOW_MS = Date.parse('2026-11-28T12:00:00Z');
 const LOCATION = 's3://acme-reports-of-production/iceberg/transactions';
@@ -36,11 +36,5 @@ describe('the snapshots of a table', () => {
 
   it('stay if they are further apart than a day, as long as a reader of the retention needs them', () => {
     expect(agesInHours(tableAfter(10, 20 * DAY_MS, 30 * DAY_MS))).toEqual([40 * 24, 20 * 24, 0]);
-  });
-
-  it('of hourly runs that commit for all brands take less than 2 MB after three years', () => {
-    const table = tableAfter(24 * 365 * 3, HOUR_MS, 30 * DAY_MS);
-    expect(table.snapshots.length).toBeLessThan(60);
-    expect(metadataBytes(table, NOW_MS).length).toBeLessThan(30_000);
   });
 });

@@ -39,8 +39,4 @@ describe('saved queries', () => {
       expect(found?.first).toBe(found?.expected);
     },
   );
-
-  it('have unique names', () => {
-    expect(new Set(queries.map(([name]) => name)).size).toBe(queries.length);
-  });
 });

@@ -37,12 +37,6 @@ function plain(markup: string): string {
     .trim();
 }
 
-/** The text of the table of brands. */
-function indexOf(markup: string): string {
-  const [, index = ''] = /<\/h1>(.*?)<section/s.exec(markup) ?? [];
-  return plain(index);
-}
-
 function titles(markup: string): string[] {
   return [...markup.matchAll(/<i class="\w+" title="([^"]*)"/g)].map(([, title = '']) => title);
 }
@@ -101,8 +95,7 @@ describe('hovering over a day', () => {
   const at = '2026-11-12T06:02:00.000Z';
   const pointed = (day: Partial<DayFacts>) => {
     const days = [{ ...statusDay('2026-11-09', 'complete'), ...day }];
-    const [, , ...facts] =
-      titles(drawn([madeTable('order_list', {}, { days, measure: 'commission' })]))[0]?.split('\n') ?? [];
+    const [, , ...facts] = titles(drawn([madeTable('order_list', {}, { days })]))[0]?.split('\n') ?? [];
     return facts.filter((fact) => !/^(last read|next due)/.test(fact));
   };
 
@@ -110,11 +103,14 @@ describe('hovering over a day', () => {
     ['only rows if the ledger has no sums', { rows: 1 }, ['1 row']],
     [
       'the sum with two decimals',
-      { rows: 1234, sum: '12345678901234567890.125000000' },
+      { rows: 1234, totals: { '': { commission: '12345678901234567890.125000000' } } },
       ['1,234 rows', 'commission 12,345,678,901,234,567,890.13'],
     ],
-    ['a sum below zero', { rows: 2, sum: '-1000.000000000' }, ['2 rows', 'commission -1,000']],
-    ['no sum for an unread day', { rows: null, sum: '5' }, []],
+    [
+      'a sum below zero',
+      { rows: 2, totals: { '': { commission: '-1000.000000000' } } },
+      ['2 rows', 'commission -1,000'],
+    ],
     [
       'the only change',
       { rows: 9, changes: { times: 1, last: { at, rowsBefore: 1200, added: 3, removed: 0, altered: 1001 } } },
@@ -154,13 +150,13 @@ describe('the days in numbers', () => {
       {
         ...statusDay('2026-11-09', 'complete'),
         rows: 1234,
-        sum: '10.500000000',
+        totals: { EUR: { commission: '10.500000000' } },
         changes: { times: 2, last },
       },
       { ...statusDay('2026-11-10', 'failed'), rows: 7 },
       statusDay('2026-11-11', 'missing'),
     ];
-    const markup = drawn([madeTable('order_list', {}, { days: orders, measure: 'commission' })]);
+    const markup = drawn([madeTable('order_list', {}, { days: orders })]);
     const [, table = ''] = /class="numbers">(.*?)<\/details>/s.exec(markup) ?? [];
     const cells = [...table.matchAll(/<tr><th scope="row">(.*?)<\/th><td>(.*?)<\/td>/gs)];
     expect(cells.map(([, day]) => day)).toEqual(['2026-11-11', '2026-11-10', '2026-11-09']);
@@ -224,19 +220,6 @@ describe('the headline', () => {
     expect(markup.includes('headline good')).toBe(!text.startsWith('orders'));
   });
 
-  it.each<[string, Partial<TableStatus>]>([
-    ['among those shown', { days: madeTable('order_list', { '2026-11-10': 'missing' }).days }],
-    [
-      'in earlier months',
-      { days: madeTable('order_list', { '2025-03-10': 'missing' }, { from: '2025-03-01' }).days },
-    ],
-  ])('of several brands follows the list of brands with missing days: %s', (_name, rest) => {
-    const globex = madeTable('order_list', {}, { brand: 'globex', ...rest });
-    expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
-      /^1 of 2 brands have problems\..*globex.*acme/,
-    );
-  });
-
   it('of several brands follows a sentence that all brands are complete', () => {
     expect(
       plain(drawn([madeTable('order_list'), madeTable('order_list', {}, { brand: 'globex' })])),
@@ -283,14 +266,6 @@ describe('a damaged document', () => {
     );
     expect(text).not.toContain('Since');
     expect(unclosed(markup)).toEqual([]);
-  });
-
-  it('counts as a problem of its brand, even if every day is known', () => {
-    const globex = madeTable('order_list', {}, { brand: 'globex', damaged: [{ key, message }] });
-    expect(indexOf(drawn([madeTable('order_list'), globex]))).toMatch(
-      /^1 of 2 brands have problems\..*globex.*acme/,
-    );
-    expect(drawn([madeTable('order_list')])).not.toContain('Damaged documents');
   });
 });
 
@@ -479,8 +454,8 @@ describe('text from outside', () => {
     [
       'the column of a sum, and the sum',
       (text) => {
-        const days = [{ ...statusDay('2026-11-09', 'complete'), sum: text }];
-        return drawn([madeTable('order_list', {}, { days, measure: text })]);
+        const days = [{ ...statusDay('2026-11-09', 'complete'), totals: { EUR: { [text]: text } } }];
+        return drawn([madeTable('order_list', {}, { days })]);
       },
     ],
     [

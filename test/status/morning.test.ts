@@ -125,7 +125,7 @@ describe('yesterday', () => {
       ...(before ? [{ ...statusDay(WEEK_BEFORE, 'settled'), ...before }] : []),
       { ...statusDay(YESTERDAY, 'complete'), ...now },
     ];
-    return part(page({ days, measure: 'commission' }), /^Yesterday/);
+    return part(page({ days }), /^Yesterday/);
   };
 
   it.each<[string, Partial<DayFacts>, Partial<DayFacts> | undefined, string]>([
@@ -145,12 +145,6 @@ describe('yesterday', () => {
       'orders rows|– (missing)|90|',
     ],
     [
-      'sums, with at most two decimals',
-      { sum: '1234.505000000' },
-      { sum: '1000.000000000' },
-      'orders commission|1,234.51|1,000|+23 %|',
-    ],
-    [
       'each sum of each currency',
       { totals: { EUR: { commission: '10.000000000' }, USD: { amount: '2000', commission: '5.5' } } },
       { totals: { EUR: { commission: '20' } } },
@@ -158,15 +152,21 @@ describe('yesterday', () => {
     ],
     [
       'sums of a service without currencies',
-      { totals: { '': { commission: '10' } } },
-      { totals: { '': { commission: '20' } } },
-      'orders commission|10|20|−50 %|',
+      { totals: { '': { commission: '1234.505000000' } } },
+      { totals: { '': { commission: '1000' } } },
+      'orders commission|1,234.51|1,000|+23 %|',
     ],
     [
       'no sum of other fields than the settings name',
       { totalsPending: true },
       { totals: { '': { commission: '20' } } },
       'orders commission|after the next reading|20|',
+    ],
+    [
+      'no sum of other fields, without a week before',
+      { totalsPending: true },
+      undefined,
+      'orders sums|after the next reading|–|',
     ],
   ])('is shown beside the same weekday one week before: %s', (_name, now, before, text) => {
     const found = besides(now, before);

@@ -53,19 +53,6 @@ describe('the first close of a day', () => {
   });
 });
 
-describe('the values of a version', () => {
-  it('have the sum of the measure of their report, and of no other column', async () => {
-    const lake = sample.emptyLake();
-    await lake.sync({ scope: { reports: ['amazon_attribution_report'], from: FIRST, to: FIRST } });
-    const { committed } = await ledgerEntry(lake, 'amazon_attribution_report', FIRST);
-    const dpv = lake.brand.records.amazon_attribution_report
-      .filter(({ record }) => record.date === FIRST.replaceAll('-', '') || record.date === FIRST)
-      .reduce((sum, { record }) => sum + Number(record.dpv), 0);
-    expect(committed?.rows).toBeGreaterThan(0);
-    expect(committed?.values?.sums).toEqual({ dpv: String(dpv) });
-  });
-});
-
 describe('publishing', () => {
   it('I3: ends at the newest commit if another run commits and publishes before its pointer arrives', async () => {
     const lake = sample.emptyLake();

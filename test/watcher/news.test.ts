@@ -138,13 +138,6 @@ describe('a watcher run', () => {
     ]);
   });
 
-  it('waits for the grace period from the run that first saw the problem', () => {
-    const { run, messages } = startWatcher();
-    for (const hours of [0, 1, 2, 3])
-      run(START_MS + hours * HOUR_MS, [candidate('a', { graceMs: 2 * HOUR_MS })]);
-    expect(messages).toEqual([{ atMs: START_MS + 2 * HOUR_MS, opened: ['a'], open: ['a'], solved: [] }]);
-  });
-
   it('leaves the record as it is if nothing is new', () => {
     const { run, record } = startWatcher();
     run(START_MS, [candidate('a')]);

@@ -138,11 +138,4 @@ describe('an event of a problem', () => {
     run(START_MS + HOUR_MS, [candidate('new')], 'unsent');
     expect(record().pending).toHaveLength(1_001);
   });
-
-  it('leaves the record as it is if nothing is new', () => {
-    const { run, record } = startWatcher();
-    run(START_MS, [candidate('a')]);
-    const before = record();
-    expect(afterWatch(before, [candidate('a')], { id: 'next', nowMs: START_MS + 1 })).toBe(before);
-  });
 });

@@ -84,8 +84,6 @@ const versionState = () => z.enum(['open', 'unconfirmed', 'closed', 'settled']);
 const values = storedObject(() => ({
   /** By column that has a value: the number of rows with a value. Only the 250 fullest columns. */
   filled: z.optional(z.record(z.string(), storedCount)),
-  /** Of the report's measure, if it is a column with a value: the sum, as text because a number would round it. */
-  sums: z.optional(z.record(z.string(), z.string())),
   /** By column: the rows whose value it cannot hold exactly, so that the value is in `_rescued`. Only the 20 highest. */
   rescued: z.optional(z.record(z.string(), storedCount)),
   /** Records with one primary key differed in two full reads, so the field does not identify records. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { counted } from '../../exact-number.ts';
 import type { Column } from '../../column-types.ts';
-import { AMOUNT_ROLES, type ChosenFields, isRole, placesOf } from '../../roles/index.ts';
+import { AMOUNT_ROLES, type ChosenFields, placesOf } from '../../roles/index.ts';
 import { isText, keyOf } from '../table/amounts.ts';
 import type { Committed } from './ledger.ts';
 
@@ -54,16 +54,9 @@ export function unreadableText({ column, rows, example, isRead }: UnreadableAmou
   return `${column}: ${counted(rows, 'value')}${such}`;
 }
 
-/** The sum that represents a day; `undefined` if the day has no such sum, or has several currencies. */
-export function measured(values: Committed['values'], measure: string | undefined): string | undefined {
-  if (measure === undefined) return undefined;
-  if (!isRole(measure)) return values?.sums?.[measure];
-  const [only, other] = Object.values(values?.totals?.byCurrency ?? {});
-  return other ? undefined : only?.[measure];
-}
-
-/** Whether a day has one sum of the measure; without a value the sum is 0. */
-export function isMeasured(values: Committed['values'], measure: string | undefined): boolean {
-  if (measure === undefined || !isRole(measure)) return measure !== undefined;
-  return values?.totals !== undefined && Object.keys(values.totals.byCurrency).length <= 1;
+/** The commission of a day, 0 without a value; `undefined` if it is not summed, or has several currencies. */
+export function commissionOf(values: Committed['values']): string | undefined {
+  if (!values?.totals) return undefined;
+  const [only, other] = Object.values(values.totals.byCurrency);
+  return other ? undefined : (only?.commission ?? '0');
 }

@@ -11,7 +11,6 @@ import {
   beginningOfCode,
   valueOfCode,
 } from './coded-rows.ts';
-import { isRole } from '../../roles/index.ts';
 import { STATE_WORDS, comparedState, withoutSpaces } from '../../reports/definition.ts';
 
 /** How many columns' filled rows a ledger keeps at most; a table may have a thousand columns. */
@@ -25,16 +24,11 @@ const MAX_WORD_LENGTH = 200;
 const MAX_WORD_COLUMNS = 20;
 
 export class ColumnFacts {
-  readonly #measure: Column | undefined;
-  #sum: bigint | undefined;
   readonly #rescued = new Map<string, number>();
   /** The columns that may be states, and the rows of each word; `null` after too many words. */
   readonly #words: Map<string, { column: Column; rows: Map<string, number> | null }>;
 
-  /** @param measure a numeric column to add up; the sums of a role are totals (`amounts.ts`) */
-  constructor(columns: readonly Column[], measure = '') {
-    const isSummed = ({ name, type }: Column) => name === measure && isNumeric(type) && !isRole(measure);
-    this.#measure = columns.find(isSummed);
+  constructor(columns: readonly Column[]) {
     const mayBeStates = columns.filter(
       ({ name, type, field }) => field !== undefined && (type === 'string' || LIKE_STATE.test(name)),
     );
@@ -44,21 +38,14 @@ export class ColumnFacts {
   *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
     for (const named of columns) {
       const [name, column] = named;
-      if (name === this.#measure?.name && !('texts' in column)) this.#sum = plus(this.#sum, rows, column);
       this.#addWords(name, rows, column);
       yield named;
     }
   }
 
   get values() {
-    const { sums, rescued, words } = this;
-    return { sums, ...(rescued && { rescued }), ...(words && { words }) };
-  }
-
-  /** The sum of the measure if it has a value, a decimal with all its places. */
-  get sums(): Record<string, string> {
-    if (!this.#measure || this.#sum === undefined) return {};
-    return { [this.#measure.name]: sumText(this.#sum, this.#measure.type) };
+    const { rescued, words } = this;
+    return { ...(rescued && { rescued }), ...(words && { words }) };
   }
 
   /** By column that looks like a state, by name or words: the rows of each word; missing if they are too many. */

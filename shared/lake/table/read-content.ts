@@ -15,14 +15,11 @@ export type SnapshotContent = Required<Omit<VersionContent, 'snapshot'>>;
  * Counts the same facts again that were counted when the snapshot was written. I12: memory has one row group.
  * @throws if it is not a Parquet file of ours, or cannot be read
  */
-export async function readContent(
-  file: ReadableFile,
-  { measure, fields }: { measure?: string | undefined; fields?: RoleFields } = {},
-): Promise<SnapshotContent> {
+export async function readContent(file: ReadableFile, fields?: RoleFields): Promise<SnapshotContent> {
   const { openCodedFile } = await loadCodedFile();
   const opened = await openCodedFile(file);
   const digest = new Digest();
-  const facts = new ColumnFacts(opened.columns, measure);
+  const facts = new ColumnFacts(opened.columns);
   const amounts = new Amounts(opened.columns, fields);
   const filled = new Map<string, number>();
   for await (const { rows, columns } of opened.groups()) {

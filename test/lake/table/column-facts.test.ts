@@ -3,7 +3,6 @@ import type { Column } from '../../../shared/column-types.ts';
 import { CodedRows } from '../../../shared/lake/table/coded-rows.ts';
 import { ColumnFacts } from '../../../shared/lake/table/column-facts.ts';
 import type { Row } from '../../../shared/lake/table/columns.ts';
-import { counted } from './count-groups.ts';
 
 const columns: Column[] = [
   { name: 'status', type: 'string' },
@@ -12,32 +11,6 @@ const columns: Column[] = [
   { name: 'clicks', type: 'bigint' },
   { name: 'made', type: 'timestamp' },
 ];
-
-describe('the sum of the measure', () => {
-  it.each<[string, string, Row[][], Record<string, string>]>([
-    ['no row', 'clicks', [], {}],
-    ['no value', 'weight', [[{ weight: null, clicks: 1n }]], {}],
-    ['a role, whose sums are totals', 'amount', [[{ amount: 1n }]], {}],
-    [
-      'a value that several rows have',
-      'clicks',
-      [[{ clicks: 2n }, { clicks: 2n }, { clicks: 3n }]],
-      { clicks: '7' },
-    ],
-    ['row groups', 'clicks', [[{ clicks: 2n }], [{ clicks: 5n }]], { clicks: '7' }],
-    ['a decimal, with all its places', 'weight', [[{ weight: 1_500_000_000n }]], { weight: '1.500000000' }],
-    [
-      'a sum that no double could hold',
-      'clicks',
-      [[{ clicks: 2n ** 62n }, { clicks: 1n }]],
-      { clicks: String(2n ** 62n + 1n) },
-    ],
-    ['a column that is not numeric', 'made', [[{ made: new Date(5) }]], {}],
-    ['no measure', '', [[{ clicks: 2n }]], {}],
-  ])('is right for %s', (_name, measure, groups, sums) => {
-    expect(counted(new ColumnFacts(columns, measure), groups).sums).toEqual(sums);
-  });
-});
 
 describe('rescued values', () => {
   const factsWith = (rescued: readonly [string, number][]) => {
