@@ -41,27 +41,6 @@ const orderWith = (changes: object) => (index: number) => ({ ...ORDER, transid: 
 describe('the fields of roles', () => {
   it.each<[string, string, (index: number) => object, Record<string, string>]>([
     [
-      'short names, and a nested publisher, among fields that look alike',
-      'order_list',
-      (index) => ({
-        orderNo: `O${index}`,
-        customerNo: `c${index}`,
-        saleAmt: money(index),
-        taxAmt: 1,
-        commRate: 0.08,
-        comm: money(index) / 10,
-        curr: one(index, 'EUR', 'USD'),
-        country: one(index, 'DE', 'US'),
-        st: one(index, 'new', 'effective', 'void'),
-        publisher: { id: `p${index % 4}`, name: one(index, 'Plain Finds', 'Fox'), type: 'blog' },
-        kind: one(index, 'sale', 'bonus'),
-      }),
-      {
-        ...{ amount: 'saleAmt', commission: 'comm', currency: 'curr', state: 'st', kind: 'kind' },
-        ...{ publisher_id: 'publisher.id', publisher_name: 'publisher.name', order_id: 'orderNo' },
-      },
-    ],
-    [
       'amounts as text, and the id of a line beside the id of its order',
       'transaction_list',
       (index) => ({

@@ -1,6 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultInterpretations, type Interpretations } from '../../sample/interpretations.ts';
-import { startSampleService } from '../../sample/server.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { systemClock } from '../../shared/adapters/system-clock.ts';
@@ -140,39 +138,6 @@ describe('the measured settings fit each way to implement the interface, and the
       }
     },
   );
-
-  const sampleReadings: Partial<Interpretations>[] = [
-    {},
-    { timestampUnit: 'milliseconds', firstPage: 0, endDate: 'midnight_inclusive', equalTimes: 'refused' },
-    { endTime: 'exclusive', endDate: 'midnight_exclusive', pageCap: 30, pastLastPage: 'repeat' },
-    { endCursor: 'opaque', finalCursor: 'absent', cursorIn: 'envelope', listKey: 'orders', cursorLife: 3 },
-  ];
-  it.each(sampleReadings.map((reading) => [JSON.stringify(reading), reading] as const))(
-    'with the sample service: %s',
-    async (_name, reading) => {
-      const service = await startSampleService({ interpretations: reading });
-      const { acme } = service.brands;
-      Object.assign(acme ?? {}, account);
-      try {
-        const now = new Date().toISOString();
-        const target = { baseUrl: acme?.baseUrl ?? '', service: service.serviceName };
-        const options = optionsFor(target, { timeZone: 'Europe/Berlin', startDate: '2024-01-01' }, now);
-        const measured = await sampleBrand(options, 'acme');
-        const { timestampUnit, firstPage, endDate } = { ...defaultInterpretations, ...reading };
-        expect(measured.reports.find(({ report }) => report.name === 'order_list')).toMatchObject({
-          shown: { timestampUnit, firstPage },
-        });
-        expect(endDateOf(measured)).toBe(endDate === 'whole_day' ? 'whole_day' : 'midnight');
-        expect(measured.zone?.fits).toContain(ZONE);
-        expect(measured.zone?.fits).not.toContain('Europe/Berlin');
-        const oldest = measured.reports.map(({ oldest: found }) => found?.day);
-        const sixtyDaysAgo = new Date(Date.parse(now) - 60 * 86_400_000).toISOString().slice(0, 10);
-        for (const day of oldest) expect([sixtyDaysAgo, ...oldest]).toContain(day);
-      } finally {
-        await service.close();
-      }
-    },
-  );
 });
 
 describe('the connection test', () => {
@@ -222,20 +187,6 @@ describe('the connection test', () => {
     try {
       const found = await levels(optionsFor(target, { timeZone: 'Europe/Berlin' }));
       expect(found).toMatchObject({ errors: [], warnings: expect.arrayContaining(['time_zone']) });
-    } finally {
-      await service.close();
-    }
-  });
-
-  it('fails with a field that is misspelt in the settings', async () => {
-    const { service, target } = await strictService(plainInterpretation);
-    try {
-      const transaction_list = { fields: { commission: 'comission' } };
-      const found = await levels(optionsFor(target, { reports: { transaction_list } }));
-      expect(found).toMatchObject({
-        ...{ errors: [], undecided: ['roles'], warnings: [] },
-        messages: expect.stringMatching(/none of 200 records has comission/),
-      });
     } finally {
       await service.close();
     }

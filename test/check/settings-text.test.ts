@@ -61,33 +61,6 @@ describe('the settings that init writes', () => {
     expect(brand?.timestampUnit).toBe('milliseconds');
   });
 
-  it('contain the first day with records of each report', () => {
-    const { brand } = written(
-      ordersWith({ records: [ORDER], oldest: { day: '2026-02-17', isFirst: false } }),
-    );
-    expect([brand?.startDate, brand?.reports.order_list?.startDate]).toEqual(['2026-01-01', '2026-02-17']);
-    expect(brand?.reports.clicks_list?.startDate).toBe('2026-01-01');
-  });
-
-  it('contain the fields of roles with their evidence, and the words of bonuses', () => {
-    const { status, ...rest } = ORDER;
-    const own = written(
-      ordersWith({
-        records: records((index) => ({
-          ...rest,
-          status: {},
-          st: status,
-          kind: index % 9 ? 'sale' : 'q4_bonus',
-        })),
-      }),
-    );
-    expect(own.text).toContain('// state: `st`: 30 of 30 records have a state, such as "new"\n');
-    expect(own.brand?.reports.order_list?.fields).toEqual({ state: 'st' });
-    expect(own.brand?.reports.order_list?.kinds).toEqual(
-      expect.arrayContaining(['q4_bonus', 'campaign_bonus']),
-    );
-  });
-
   it.each<[string, Partial<ReportSample>, string]>([
     [
       'a first page that too few orders show',

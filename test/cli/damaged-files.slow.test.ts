@@ -2,8 +2,6 @@
 import { cp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { writeDatabase } from '../../cli/open-database.ts';
 import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
@@ -103,19 +101,4 @@ it('a file of what was before fails its table and its views alone', async () => 
   for (const name of ['orders_before', 'order_history'])
     await expect(ask(lake, `SELECT count(*) FROM ${name}`)).rejects.toMatchObject(refused);
   expect(await ask(lake, 'SELECT count(*) > 0 FROM orders')).toEqual([[true]]);
-});
-
-it('a database file names a file that is gone since', async () => {
-  const lake = lakeIn(join(temporary.path, 'opened'));
-  await cp(whole, lake.store.localFolder ?? '', { recursive: true });
-  const file = await writeDatabase(lake, lake.store.localFolder ?? '');
-  await rm(join(lake.store.localFolder ?? '', 'snapshots/orders/brand=acme', `dt=${DAY}`), {
-    recursive: true,
-  });
-  const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' });
-  const connection = await instance.connect();
-  await expect(connection.run('SELECT count(*) FROM orders')).rejects.toThrow(`dt=${DAY}`);
-  await expect(connection.run('SELECT count(*) FROM orders_daily')).rejects.toThrow(`dt=${DAY}`);
-  connection.closeSync();
-  instance.closeSync();
 });

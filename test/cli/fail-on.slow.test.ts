@@ -93,12 +93,3 @@ describe('status', () => {
     ]);
   });
 });
-
-it('a lake that does not exist is an error with the next step', async () => {
-  const lake = lakeNamed('not there');
-  const { code, stderr } = await runCli(['status', '--lake', lake, ...sample.flags.slice(0, 2)]);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(
-    /There is no lake: the folder .*not there does not exist\..* npx brand-reports sync .*--lake /,
-  );
-});

@@ -293,6 +293,15 @@ describe('the command that verify prints', () => {
     expect([await findings(), said]).toEqual([{ code: 0, found: [] }, said]);
   });
 
+  it('rebuilds a lost version, and equal records are no change', async () => {
+    copyLake();
+    lose(current());
+    await shell((await findings()).found[0]?.advice ?? '');
+    const changes = 'SELECT dt, count(DISTINCT place) AS times FROM changes GROUP BY dt';
+    const { stdout } = await runCli(['query', '--json', '--lake', lake, changes]);
+    expect(JSON.parse(stdout)).toEqual([{ dt: day, times: 1 }]);
+  });
+
   it('finishes an erasure that has died', async () => {
     copyLake();
     const [path, bytes] = [link(), readFileSync(link())];
