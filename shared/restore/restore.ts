@@ -188,10 +188,13 @@ async function ledgerFromSnapshots(
   for (const [day, snapshots] of await objectsByDay(store, month, prefixOf(report.table))) {
     const ids = pointed?.get(partitionPath(dayPartition(brand, day))) ?? [];
     const named = snapshots.filter(({ id }) => ids.includes(id));
-    const version = await firstReadable([...named, ...snapshots], async (object): Promise<VersionContent> => ({
-      snapshot: object.id,
-      ...(await readContent(fileIn(store, object))),
-    }));
+    const version = await firstReadable(
+      [...named, ...snapshots],
+      async (object): Promise<VersionContent> => ({
+        snapshot: object.id,
+        ...(await readContent(fileIn(store, object))),
+      }),
+    );
     if (!version) continue;
     const changes = changesByDay.get(day) ?? [];
     const committed = {
