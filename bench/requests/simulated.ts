@@ -12,12 +12,16 @@ import {
   daysFrom,
   startOfDay,
 } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import type { LogEvent } from '../../shared/log-events.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { livingBrand } from '../../test/living/brand.ts';
-import { type LifeTime, createPipeline } from '../../test/living/pipeline.ts';
-import { heldTable, type LivingBrand, wordAt } from '../../test/simulation/brand.ts';
+import { runSync } from '../../shared/run/run.ts';
+import { httpDate } from '../../shared/service/server-clock.ts';
+import { parseSettings } from '../../shared/settings/settings.ts';
+import { type HeldTable, heldTable, type LivingBrand, wordAt } from '../../test/simulation/brand.ts';
+import { openSimulatedLake } from '../../test/simulation/lake.ts';
 import { servedPerPage } from '../../test/strict-service/answer.ts';
 import { Random } from '../../test/simulation/random.ts';
 import { ADDRESS, SERVICE, httpResponse, simulatedService } from '../../test/simulation/service.ts';
@@ -59,12 +63,54 @@ export interface Spent {
   lookback: number;
 }
 
+/** The records of the brand, before and after their last change. */
+const RECORDS: Readonly<
+  Record<HeldTable, (id: number, day: string, atMs: number, isFinal: boolean) => JsonObject>
+> = {
+  clicks: (id, _day, atMs) => ({ id: String(id), pbtid: '', created_time: httpDate(atMs) }),
+  orders: (transid, _day, _atMs, isFinal) => ({ transid, status: isFinal ? 'effective' : 'new' }),
+  transactions: (id, _day, _atMs, isFinal) => ({ order_id: `o${id}`, sku_status: isFinal ? 'paid' : 'new' }),
+  attribution: (id, day, _atMs, isFinal) => ({
+    date: day.replaceAll('-', ''),
+    asin: `B${id}`,
+    click: isFinal ? 2 : 1,
+  }),
+};
+
+/** A brand with 2 to 15 records on most days. One day in 40 is empty, and one in 30 has several pages. */
+function brandOf(days: readonly string[], random: Random): LivingBrand {
+  let id = 0;
+  const livingOf = (table: HeldTable, day: string, index: number) => {
+    const count = index % 40 === 5 ? 0 : index % 30 === 10 ? 143 : random.whole(2, 15);
+    return Array.from({ length: count }, (_, place) => {
+      id += 1;
+      const atMs = startOfDay(day, ZONE) + Math.floor((23 * HOUR_MS * place) / count / 1000) * 1000;
+      const form = (isFinal: boolean) => RECORDS[table](id, day, atMs, isFinal);
+      const versions = [
+        { fromMs: atMs + random.between(0, 10) * MINUTE_MS, record: form(false) },
+        { fromMs: atMs + random.between(14, 45) * DAY_MS, record: form(true) },
+      ];
+      return { atMs, versions, detail: { id } };
+    });
+  };
+  const fill = (table: HeldTable) => new Map(days.map((day, index) => [day, livingOf(table, day, index)]));
+  const held = {
+    clicks: fill('clicks'),
+    orders: fill('orders'),
+    transactions: fill('transactions'),
+    attribution: fill('attribution'),
+  };
+  return { timeZone: ZONE, days, held };
+}
+
 export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
   const random = new Random(SEED);
-  const dayCount = plan.daysBefore + plan.days;
-  const brand = livingBrand({ timeZone: ZONE, firstDay: FIRST_DAY, dayCount }, random.fork('brand'));
+  const brand = brandOf(
+    daysFrom(FIRST_DAY, addDays(FIRST_DAY, plan.daysBefore + plan.days - 1)),
+    random.fork('brand'),
+  );
   const firstMs = startOfDay(addDays(FIRST_DAY, plan.daysBefore), ZONE);
-  const time: LifeTime = { nowMs: firstMs };
+  const time = { nowMs: firstMs };
   const account = { bid: '1001', token: 'token-of-acme', secret: 'secret-of-acme' };
   const interpretation = { ...plainInterpretation, ...plan.interpretation };
   const service = simulatedService({ brand, account, interpretation, nowMs: () => time.nowMs });
@@ -74,13 +120,31 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
     onHeaders(response.headers);
     return response;
   };
-  const pipeline = await createPipeline({
-    ...{ time, account, send, random: random.fork('pipeline') },
-    brandSettings: {
-      ...{ baseUrl: ADDRESS, service: SERVICE, timeZone: ZONE, startDate: FIRST_DAY, secretName: 'none' },
-      ...settingsFor(interpretation),
-    },
-  });
+  const acme = {
+    ...{ baseUrl: ADDRESS, service: SERVICE, timeZone: ZONE, startDate: FIRST_DAY, secretName: 'none' },
+    ...settingsFor(interpretation),
+  };
+  const settings = parseSettings({ brands: { acme }, requestsPerSecond: 1000 }, reports);
+  const lake = await openSimulatedLake('memory', () => time.nowMs);
+  const log: LogEvent[] = [];
+  let ids = 0;
+  const run = () =>
+    runSync({
+      ...{ settings, reports, lake, send, scope: {} },
+      newId: () => `id-${++ids}`,
+      clock: {
+        wallMs: () => time.nowMs,
+        monotonicMs: () => time.nowMs,
+        async sleep(ms) {
+          time.nowMs += ms;
+        },
+        // A run takes seconds: no lease is renewed.
+        every: () => () => {},
+      },
+      credentials: { read: async () => account },
+      log: (event) => log.push(event),
+      random: () => random.next(),
+    });
   const runsMs: number[] = [];
   /** The first call of each run, for the service's time. */
   const forTime = new Set<number>();
@@ -89,16 +153,16 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
     time.nowMs = Math.max(time.nowMs, atMs);
     runsMs.push(time.nowMs);
     forTime.add(service.calls.length);
-    const { status } = await pipeline.run();
+    const { status } = await run();
     if (runsMs.length === 1 && plan.daysBefore > 0)
-      [callsBefore, eventsBefore] = [service.calls.length, pipeline.log.length];
+      [callsBefore, eventsBefore] = [service.calls.length, log.length];
     if (status !== 'complete') throw new Error(`the run of ${new Date(atMs).toISOString()} is ${status}`);
   }
   if (service.violations.length > 0) throw new Error(service.violations.join('\n'));
   const calls = service.calls.map((call, index) => ({ ...call, isForTime: forTime.has(index) }));
   return pagedReports().map((report) => {
     const isOwn = ({ action, isForTime }: (typeof calls)[number]) => action === report.action && !isForTime;
-    const readings = pipeline.log
+    const readings = log
       .slice(eventsBefore)
       .flatMap((event) => (event.event === 'day_ended' && event.report === report.name ? [event.rows] : []));
     return {

@@ -15,20 +15,13 @@ export interface Version {
   record?: JsonObject;
 }
 
-/** From an instant, included, to another, excluded (ms). */
-export interface Span {
-  fromMs: number;
-  toMs: number;
-}
-
 export interface Living {
   /** The instant that decides which ranges of time include the record. */
   atMs: number;
   /** In the order of their time; before the first version the service does not have the record. */
   versions: readonly Version[];
-  /** Only for a click: its detail, and when the service refuses lookups of it. */
+  /** Only for a click. */
   detail?: JsonObject;
-  refused?: readonly Span[];
 }
 
 export interface LivingBrand {
@@ -59,10 +52,6 @@ export function wordAt(brand: LivingBrand, table: HeldTable, day: string, atMs: 
     if (!record) return [];
     return [{ living, record }];
   });
-}
-
-export function isWithin({ fromMs, toMs }: Span, atMs: number): boolean {
-  return fromMs <= atMs && atMs < toMs;
 }
 
 function versionAt({ versions }: Living, atMs: number): Version | undefined {

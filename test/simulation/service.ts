@@ -10,7 +10,7 @@ import { type CursorRules, type Held, type Page, answers } from '../strict-servi
 import { dayOfCompact } from '../strict-service/days.ts';
 import type { Interpretation } from '../strict-service/interpretations.ts';
 import { type Account, Refusal, type SignedCall, readCall } from '../strict-service/refuse.ts';
-import { type HeldTable, type Living, type LivingBrand, isWithin, wordAt } from './brand.ts';
+import { type HeldTable, type Living, type LivingBrand, wordAt } from './brand.ts';
 
 /** One call that the interface allows. */
 export interface CountedCall {
@@ -28,8 +28,6 @@ export interface SimulatedService {
   readonly calls: CountedCall[];
   /** Why the service refused calls that the interface does not allow. A good client causes no entry. */
   readonly violations: string[];
-  /** How many lookups were refused, as the plan of the brand requires. */
-  refusedLookups: number;
   /** The service calls it with each page that it serves. */
   onPage: (call: CountedCall, page: Page) => void;
   answer(request: HttpRequest): { status: number; text: string };
@@ -74,10 +72,6 @@ export function simulatedService(options: {
     const click = requestedClick(call);
     const counted = { action: call.action, day: requestedDay(call, click), atMs: nowMs() };
     service.calls.push(counted);
-    if (click?.refused?.some((span) => isWithin(span, nowMs()))) {
-      service.refusedLookups += 1;
-      return { code: 10_009, msg: 'the detail is not ready', data: {} };
-    }
     const served = {
       call,
       interpretation,
@@ -133,7 +127,6 @@ export function simulatedService(options: {
     cursors: { generation: 0, dead: 'refused' },
     calls: [],
     violations: [],
-    refusedLookups: 0,
     onPage: () => {},
     answer,
   };
