@@ -4,7 +4,7 @@
  * reading.
  * - In the first 61 days of a brand: compared with a script that re-reads the last 35 days at the same hours.
  */
-import { HOUR_MS } from '../shared/days.ts';
+import { HOUR_MS } from '../shared/base/days.ts';
 import { type Spent, spentBy } from './requests/simulated.ts';
 
 const lake = await spentBy({ daysBefore: 386, days: 14, runEveryMs: HOUR_MS });

@@ -1,7 +1,7 @@
 /** Asks at a terminal. Typed text is shown only while a question with a visible answer is open: a secret pasted early is hidden. */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { configError } from '../shared/errors.ts';
+import { configError } from '../shared/base/errors.ts';
 import { EXIT_INTERRUPTED } from './exit-codes.ts';
 import { echo, note } from './output.ts';
 

@@ -1,7 +1,7 @@
 /** Adds up closes in DuckDB, and so on a command line alone: functions have no such engine. */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
-import { monthOf } from '../shared/days.ts';
-import { readSettingsVersion } from '../shared/lake/documents/brand-settings.ts';
+import { monthOf } from '../shared/base/days.ts';
+import { readSettingsVersion } from '../shared/lake/brand-settings.ts';
 import {
   type Close,
   type ClosedDay,
@@ -10,7 +10,7 @@ import {
   type MoneyTable,
   closedDays,
   dayId,
-} from '../shared/lake/documents/close.ts';
+} from '../shared/lake/close.ts';
 import {
   type CloseSums,
   type ErasedSums,

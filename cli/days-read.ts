@@ -2,11 +2,11 @@
  * Finds the days that SQL reads, including days that the lake lacks, by DuckDB's plan over empty copies ("shapes") of the tables,
  * in which the days are a separate source. The conditions directly above it select the days. In doubt a day counts as read.
  */
-import { DAY_PARTITION_KEYS } from '../shared/column-types.ts';
+import { DAY_PARTITION_KEYS } from '../shared/base/column-types.ts';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { freshness } from '../shared/catalog/freshness.ts';
-import { monthOf } from '../shared/days.ts';
-import { type Json, isJsonObject, parseJson } from '../shared/json.ts';
+import { monthOf } from '../shared/base/days.ts';
+import { type Json, isJsonObject, parseJson } from '../shared/base/json.ts';
 import { LEDGER_TABLES, beforeTable } from '../shared/lake/paths.ts';
 import { reports } from '../shared/reports/index.ts';
 import { asSqlError, prepared } from './query-result.ts';

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { withoutCredentials } from '../shared/adapters/credentials.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import type { ErrorCode } from '../shared/error-codes.ts';
-import { BrandReportsError } from '../shared/errors.ts';
+import type { ErrorCode } from '../shared/base/error-codes.ts';
+import { BrandReportsError } from '../shared/base/errors.ts';
 import type { EventSink, LakeEvent } from '../shared/ports.ts';
 import { printJson } from './output.ts';
 

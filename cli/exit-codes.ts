@@ -1,4 +1,4 @@
-import type { Status } from '../shared/outcome.ts';
+import type { Status } from '../shared/base/outcome.ts';
 
 export const EXIT = { complete: 0, failed: 1, usage: 2, incomplete: 3, busy: 4 } as const satisfies Record<
   Status | 'usage',

@@ -1,14 +1,14 @@
-import { type DayFacts, damagedDay, missingDay } from '../shared/day-facts.ts';
-import { addDays, dayOf, daysFrom, daysOfMonth } from '../shared/days.ts';
+import { type DayFacts, damagedDay, missingDay } from '../shared/day/day-facts.ts';
+import { addDays, dayOf, daysFrom, daysOfMonth } from '../shared/base/days.ts';
 import { listed } from '../shared/findings/index.ts';
-import type { ReportLedgers } from '../shared/lake/documents/read.ts';
+import type { ReportLedgers } from '../shared/lake/read.ts';
 import { isComplete } from '../shared/planning/day-state.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
-import { CELL_KINDS, type CellKind, cellKindOf } from '../shared/status/cell-kinds.ts';
-import { tableStatuses } from '../shared/status/table-statuses.ts';
-import { counted } from '../shared/exact-number.ts';
-import { rangesText } from '../shared/status/problems.ts';
+import { CELL_KINDS, type CellKind, cellKindOf } from '../shared/watch/cell-kinds.ts';
+import { tableStatuses } from '../shared/watch/table-statuses.ts';
+import { counted } from '../shared/base/exact-number.ts';
+import { rangesText } from '../shared/watch/problems.ts';
 import { withRunnableCommands } from './printed-command.ts';
 
 export type LakeDay = DayFacts & { brand: string; report: string; table: string; kind: CellKind };

@@ -1,10 +1,10 @@
 /** Other tools read all of `current/<table>`: a missing, wrong or superfluous link gives wrong rows, and no ledger shows it. */
 import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type CommittedDay, snapshotsByTable } from '../shared/lake/documents/read.ts';
+import { type CommittedDay, snapshotsByTable } from '../shared/lake/read.ts';
 import { LOCAL_CATALOG_FOLDER, dayPartition, partitionPath, versionKey } from '../shared/lake/paths.ts';
 import type { Partition } from '../shared/ports.ts';
-import { shellWord } from '../shared/shell-word.ts';
+import { shellWord } from '../shared/base/shell-word.ts';
 
 export interface LinkDamage {
   /** From the names of its folders; empty if a folder's name has no brand or day. */

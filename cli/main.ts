@@ -2,8 +2,8 @@
 import { CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { tuneHeap } from '../shared/adapters/heap.ts';
-import { BrandReportsError, asBrandReportsError, framesOf } from '../shared/errors.ts';
-import { errorSummary } from '../shared/outcome.ts';
+import { BrandReportsError, asBrandReportsError, framesOf } from '../shared/base/errors.ts';
+import { errorSummary } from '../shared/base/outcome.ts';
 import { EXIT } from './exit-codes.ts';
 import { note, printJson } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';

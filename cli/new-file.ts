@@ -1,7 +1,7 @@
 import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { newId } from '../shared/adapters/system-clock.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { configError } from '../shared/errors.ts';
+import { configError } from '../shared/base/errors.ts';
 
 /** Tests that the file can be written, before a person answers questions for it. @throws like `writeNew` */
 export async function refuseFullPlace(file: string): Promise<void> {

@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { makeLakeFolder, removeFile } from '../shared/adapters/local/lake-folder.ts';
 import { temporaryPath } from '../shared/adapters/local/store.ts';
 import { newId } from '../shared/adapters/system-clock.ts';
-import { asBrandReportsError } from '../shared/errors.ts';
+import { asBrandReportsError } from '../shared/base/errors.ts';
 import type { Lake } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';

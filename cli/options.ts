@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { OWN_SETTINGS, defaultSettings } from '../shared/adapters/default-settings.ts';
-import { isDay, isInstant } from '../shared/days.ts';
+import { isDay, isInstant } from '../shared/base/days.ts';
 
 export const DEFAULT_LAKE = './lake';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type GivenFlags, REPEATED_FLAGS, commandLine } from '../shared/command-line.ts';
+import { type GivenFlags, REPEATED_FLAGS, commandLine } from '../shared/base/command-line.ts';
 
 let given: GivenFlags = {};
 

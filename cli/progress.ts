@@ -1,7 +1,7 @@
 /** One line that is redrawn on a terminal, and lines for days that changed, retries and problems. An event with a message is a problem. */
-import { type Log, type LogEvent, levelOf } from '../shared/log-events.ts';
-import { counted, exactNumber } from '../shared/exact-number.ts';
-import type { ErrorSummary } from '../shared/outcome.ts';
+import { type Log, type LogEvent, levelOf } from '../shared/base/log-events.ts';
+import { counted, exactNumber } from '../shared/base/exact-number.ts';
+import type { ErrorSummary } from '../shared/base/outcome.ts';
 import { note, redraw } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
 import { oneLine, truncate } from './terminal-text.ts';

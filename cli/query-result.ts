@@ -6,8 +6,8 @@ import {
   type Json,
   ResultReturnType,
 } from '@duckdb/node-api';
-import { BrandReportsError, configError } from '../shared/errors.ts';
-import { rawNumber } from '../shared/json.ts';
+import { BrandReportsError, configError } from '../shared/base/errors.ts';
+import { rawNumber } from '../shared/base/json.ts';
 import { prepareQuery } from './sql-statement.ts';
 import { tableLayout } from './text-table.ts';
 

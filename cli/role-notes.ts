@@ -1,7 +1,7 @@
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
-import type { SettingsNote, UsedSettings } from '../shared/lake/documents/brand-settings.ts';
-import type { ReportLedgers } from '../shared/lake/documents/read.ts';
-import { gapText, roleGaps } from '../shared/lake/documents/role-gaps.ts';
+import type { SettingsNote, UsedSettings } from '../shared/lake/brand-settings.ts';
+import type { ReportLedgers } from '../shared/lake/read.ts';
+import { gapText, roleGaps } from '../shared/lake/role-gaps.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import { printedCommand } from './printed-command.ts';
 import { oneLine } from './terminal-text.ts';

@@ -1,15 +1,15 @@
 /** Reads the lake twice, by the settings of the lake and by the new ones, and writes nothing. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '@duckdb/node-api';
-import { readCloses } from '../shared/lake/documents/close.ts';
-import { settingsInUse, usedSettings } from '../shared/lake/documents/brand-settings.ts';
-import type { ReportLedgers } from '../shared/lake/documents/read.ts';
+import { readCloses } from '../shared/lake/close.ts';
+import { settingsInUse, usedSettings } from '../shared/lake/brand-settings.ts';
+import type { ReportLedgers } from '../shared/lake/read.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { LakeSettings } from '../shared/settings/settings.ts';
-import { rangesText } from '../shared/status/problems.ts';
+import { rangesText } from '../shared/watch/problems.ts';
 import { type LakeDay, lakeDays } from './lake-days.ts';
-import { counted } from '../shared/exact-number.ts';
+import { counted } from '../shared/base/exact-number.ts';
 import { cell } from './query-result.ts';
 import { createSqlConnection } from './sql-tables.ts';
 import { styleText } from './terminal-text.ts';

@@ -7,11 +7,11 @@ import { textOf } from '../shared/adapters/error-fields.ts';
 import { statInLake } from '../shared/adapters/local/lake-folder.ts';
 import { newId } from '../shared/adapters/system-clock.ts';
 import { mayReplace, othersMay } from '../shared/adapters/others-may.ts';
-import { forEachConcurrent } from '../shared/concurrency.ts';
-import { DAY_MS } from '../shared/days.ts';
-import { configError } from '../shared/errors.ts';
+import { forEachConcurrent } from '../shared/base/concurrency.ts';
+import { DAY_MS } from '../shared/base/days.ts';
+import { configError } from '../shared/base/errors.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { shellWord } from '../shared/shell-word.ts';
+import { shellWord } from '../shared/base/shell-word.ts';
 import { note } from './output.ts';
 
 export interface SnapshotFiles {

@@ -1,6 +1,6 @@
-import { type Column, DERIVED_COLUMNS, SYNCED_AT } from '../shared/column-types.ts';
+import { type Column, DERIVED_COLUMNS, SYNCED_AT } from '../shared/base/column-types.ts';
 import { beforeShape, rowsAt } from '../shared/history/index.ts';
-import type { CommittedDay } from '../shared/lake/documents/read.ts';
+import type { CommittedDay } from '../shared/lake/read.ts';
 import { beforeTable, versionKey } from '../shared/lake/paths.ts';
 import type { ReportDefinition } from '../shared/reports/definition.ts';
 import { keySql } from '../shared/reports/views/key-sql.ts';

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { type Column, DAY_PARTITION_KEYS, type Value, typeSpec } from '../shared/column-types.ts';
+import { type Column, DAY_PARTITION_KEYS, type Value, typeSpec } from '../shared/base/column-types.ts';
 import { dayColumn } from '../shared/reports/views/typed-day.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { configError } from '../shared/errors.ts';
+import { configError } from '../shared/base/errors.ts';
 import { printedCommand } from './printed-command.ts';
 import type { SnapshotFiles } from './snapshot-cache.ts';
 

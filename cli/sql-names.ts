@@ -3,8 +3,8 @@
  * column is replaced by its expression over one `dt`.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { configError } from '../shared/errors.ts';
-import { type Json, type JsonObject, isJsonObject, parseJson, stringifyJson } from '../shared/json.ts';
+import { configError } from '../shared/base/errors.ts';
+import { type Json, type JsonObject, isJsonObject, parseJson, stringifyJson } from '../shared/base/json.ts';
 import { LEDGER_TABLES, beforeTable } from '../shared/lake/paths.ts';
 import { allViews } from '../shared/reports/definition.ts';
 import { reports } from '../shared/reports/index.ts';

@@ -1,10 +1,10 @@
 /** Finds the place of each day in the chain of its changes. A day shows what had been read whole by then. */
-import { configError } from '../shared/errors.ts';
+import { configError } from '../shared/base/errors.ts';
 import { listed } from '../shared/findings/index.ts';
-import { type Close, closedDays, dayId } from '../shared/lake/documents/close.ts';
-import type { CommittedDay, DayOfLedger } from '../shared/lake/documents/read.ts';
+import { type Close, closedDays, dayId } from '../shared/lake/close.ts';
+import type { CommittedDay, DayOfLedger } from '../shared/lake/read.ts';
 import { exceptionsText } from '../shared/operations/close-month.ts';
-import { counted } from '../shared/exact-number.ts';
+import { counted } from '../shared/base/exact-number.ts';
 import { printedCommand } from './printed-command.ts';
 
 /** @param named the tables in SQL as of the past that exist only as of now */

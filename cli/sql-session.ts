@@ -1,7 +1,7 @@
 /** Every session has limits for memory and time, no files outside its folders, and a configuration that no SQL can change. */
 import { totalmem } from 'node:os';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { HOUR_MS } from '../shared/days.ts';
+import { HOUR_MS } from '../shared/base/days.ts';
 import { note } from './output.ts';
 
 const GIB = 2 ** 30;

@@ -1,8 +1,8 @@
 /** Other SQL than one query is refused: COPY could replace a ledger of the lake, and ATTACH could leave a file in it. */
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
-import { isDay } from '../shared/days.ts';
-import { configError } from '../shared/errors.ts';
-import { type JsonObject, isJsonObject, stringifyJson } from '../shared/json.ts';
+import { isDay } from '../shared/base/days.ts';
+import { configError } from '../shared/base/errors.ts';
+import { type JsonObject, isJsonObject, stringifyJson } from '../shared/base/json.ts';
 import { literal } from './sql-files.ts';
 import { DAY, type DayCondition, namesIn } from './sql-names.ts';
 

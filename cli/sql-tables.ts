@@ -8,17 +8,17 @@ import { closesRows, closesTable } from '../shared/catalog/closes-table.ts';
 import { coverageRows, coverageTable } from '../shared/catalog/coverage.ts';
 import { freshness } from '../shared/catalog/freshness.ts';
 import { tableRoles, viewOver } from '../shared/catalog/view-roles.ts';
-import { typeSpec } from '../shared/column-types.ts';
-import { reportDaysIn } from '../shared/day-facts.ts';
-import { monthOf } from '../shared/days.ts';
-import { configError } from '../shared/errors.ts';
+import { typeSpec } from '../shared/base/column-types.ts';
+import { reportDaysIn } from '../shared/day/day-facts.ts';
+import { monthOf } from '../shared/base/days.ts';
+import { configError } from '../shared/base/errors.ts';
 import {
   type UsedSettings,
   readSettingsVersion,
   settingsInUse,
   usedSettings,
-} from '../shared/lake/documents/brand-settings.ts';
-import { type Close, readCloses } from '../shared/lake/documents/close.ts';
+} from '../shared/lake/brand-settings.ts';
+import { type Close, readCloses } from '../shared/lake/close.ts';
 import {
   type CommittedDay,
   type DayOfLedger,
@@ -27,10 +27,10 @@ import {
   daysOfLedgers,
   readLedgers,
   readSchema,
-} from '../shared/lake/documents/read.ts';
-import type { StoredSchema } from '../shared/lake/documents/schema.ts';
+} from '../shared/lake/read.ts';
+import type { StoredSchema } from '../shared/lake/schema.ts';
 import { SNAPSHOTS_PREFIX, beforeTable } from '../shared/lake/paths.ts';
-import type { Row } from '../shared/lake/table/columns.ts';
+import type { Row } from '../shared/table/columns.ts';
 import { enabledPolicy } from '../shared/planning/policy.ts';
 import type { ObjectStore, TableShape } from '../shared/ports.ts';
 import {

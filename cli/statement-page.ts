@@ -1,6 +1,6 @@
 /** A page for A4 in black and white. It loads nothing and runs nothing, and every text from outside is escaped. */
-import { exactNumber } from '../shared/exact-number.ts';
-import { Html, html } from '../shared/status/html.ts';
+import { exactNumber } from '../shared/base/exact-number.ts';
+import { Html, html } from '../shared/watch/html.ts';
 import { type Fact, type Statement, inertCell } from './statement.ts';
 
 const STYLE = `

@@ -3,15 +3,11 @@
  * so the rest of both totals is an entry of its own, and statements always add up to what counts.
  */
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
-import { addMonths, endOfDay, instantText } from '../shared/days.ts';
-import { configError } from '../shared/errors.ts';
-import { type Close, closedDays, lackingDays } from '../shared/lake/documents/close.ts';
-import {
-  type SettingsNote,
-  readSettingsVersion,
-  settingsInUse,
-} from '../shared/lake/documents/brand-settings.ts';
-import { readLedgers } from '../shared/lake/documents/read.ts';
+import { addMonths, endOfDay, instantText } from '../shared/base/days.ts';
+import { configError } from '../shared/base/errors.ts';
+import { type Close, closedDays, lackingDays } from '../shared/lake/close.ts';
+import { type SettingsNote, readSettingsVersion, settingsInUse } from '../shared/lake/brand-settings.ts';
+import { readLedgers } from '../shared/lake/read.ts';
 import {
   type DraftOptions,
   MONEY_REPORTS,

@@ -1,4 +1,4 @@
-import { exactNumber } from '../shared/exact-number.ts';
+import { exactNumber } from '../shared/base/exact-number.ts';
 import { MAX_UNITS_PER_COLUMN, displayWidth, oneLine, styleText } from './terminal-text.ts';
 
 export interface TableColumn {

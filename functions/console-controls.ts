@@ -1,5 +1,5 @@
 import { consoleUrl, testPage } from '../shared/adapters/aws/console-url.ts';
-import type { Controls } from '../shared/status/remedies.ts';
+import type { Controls } from '../shared/watch/remedies.ts';
 
 export function consoleControls(region: string, stack: string): Controls {
   const name = `${stack}-sync`;

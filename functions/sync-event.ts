@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
-import { isDay } from '../shared/days.ts';
+import { isDay } from '../shared/base/days.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
-import { bool, object, oneOf, parseInput, text } from '../shared/validation/input.ts';
+import { bool, object, oneOf, parseInput, text } from '../shared/settings/input.ts';
 
 type Enabled = Readonly<Record<string, readonly string[]>>;
 

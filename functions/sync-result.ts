@@ -5,7 +5,7 @@ import {
   madeProgress,
   syncOutcome,
   wasRead,
-} from '../shared/outcome.ts';
+} from '../shared/base/outcome.ts';
 
 interface ReadReport {
   status: Status;

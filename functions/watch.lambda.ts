@@ -4,8 +4,8 @@ import { objectPage } from '../shared/adapters/aws/console-url.ts';
 import { snsNotifier } from '../shared/adapters/aws/sns-notifier.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { type CatalogOutcome, updateCatalog } from '../shared/catalog/update.ts';
-import { object, parseInput } from '../shared/validation/input.ts';
-import { type WatchOutcome, watch } from '../shared/watcher/index.ts';
+import { object, parseInput } from '../shared/settings/input.ts';
+import { type WatchOutcome, watch } from '../shared/watch/watcher/index.ts';
 import { consoleControls } from './console-controls.ts';
 import { createFunctionContext, environment, timeLimits } from './function-context.ts';
 

@@ -3,7 +3,7 @@ import { CfnDatabase, type IDatabase } from 'aws-cdk-lib/aws-glue';
 import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
-import { type BrandReportsError, configError } from '../shared/errors.ts';
+import { type BrandReportsError, configError } from '../shared/base/errors.ts';
 import { CLOSES_TABLE, COVERAGE_TABLE, beforeTable, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportRegistry, allViews, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';

@@ -14,7 +14,7 @@ import {
   type LifecycleRule,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { configError } from '../shared/errors.ts';
+import { configError } from '../shared/base/errors.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import {
   BRAND_PAGES_PREFIX,

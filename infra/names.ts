@@ -1,7 +1,7 @@
 import { type CfnOutputProps, Aws, CfnCondition, CfnOutput, Fn, Stack, Token } from 'aws-cdk-lib';
 import type { Construct, IConstruct } from 'constructs';
 import { CONSOLE, OTHER_CONSOLES, consoleUrl, objectPage } from '../shared/adapters/aws/console-url.ts';
-import { configError } from '../shared/errors.ts';
+import { configError } from '../shared/base/errors.ts';
 
 const CONTEXT = 'brand-reports:instance';
 /** AWS allows a function 64 characters, and other parts need a part of them. */

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { testPage } from '../shared/adapters/aws/console-url.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
-import { type BrandReportsError, configError } from '../shared/errors.ts';
+import { type BrandReportsError, configError } from '../shared/base/errors.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
 import { SETTINGS_FILE, settingsText } from '../shared/settings/settings-file.ts';
 import type { Settings } from '../shared/settings/settings.ts';

@@ -1,10 +1,10 @@
 import { prestoView } from '../shared/adapters/aws/glue-tables.ts';
 import { tableRoles, viewOver } from '../shared/catalog/view-roles.ts';
-import type { Column } from '../shared/column-types.ts';
-import { configError } from '../shared/errors.ts';
-import { baseSchema } from '../shared/lake/table/columns.ts';
+import type { Column } from '../shared/base/column-types.ts';
+import { configError } from '../shared/base/errors.ts';
+import { baseSchema } from '../shared/table/columns.ts';
 import { type ReportDefinition, type ReportRegistry, allViews } from '../shared/reports/definition.ts';
-import { ROLES, WELL_KNOWN } from '../shared/roles/index.ts';
+import { ROLES, WELL_KNOWN } from '../shared/reports/roles.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 
 /** The bytes that Glue accepts as the text of a view. */

@@ -1,4 +1,4 @@
-/** `shared/lake/table/record-columns.ts` describes these columns and their limits (I12). */
+/** `shared/table/record-columns.ts` describes these columns and their limits (I12). */
 import { Literals } from './literals';
 import { allocateZeros, releaseAll, resize } from './memory';
 

@@ -1,6 +1,6 @@
 /**
  * `npm run kernel` compiles this folder, which is AssemblyScript, to WebAssembly, and writes it as text into
- * `shared/kernel/code.ts`. Code that runs or tests the rest then needs neither a compiler nor another file.
+ * `shared/records/code.ts`. Code that runs or tests the rest then needs neither a compiler nor another file.
  */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -13,10 +13,10 @@ const OPTIONS = ['-O3', '--runtime', 'stub', '--enable', 'simd', '--noColors'];
 const SHIPPED = [...OPTIONS, '--noAssert'];
 /** Each load and store first calls an import; copies and fills become loops of them, so that they are checked too. */
 const CHECKED = [...OPTIONS, '--disable', 'bulk-memory', '--runPasses', 'instrument-memory'];
-const TARGET = new URL('../shared/kernel/code.ts', import.meta.url);
+const TARGET = new URL('../shared/records/code.ts', import.meta.url);
 const LINE = 100;
 
-/** The text of `shared/kernel/code.ts`. @throws with the compiler's messages, including warnings */
+/** The text of `shared/records/code.ts`. @throws with the compiler's messages, including warnings */
 export async function compiledKernel(): Promise<string> {
   const code = await compiled(SHIPPED);
   const lines = code.toString('base64').match(new RegExp(`.{1,${LINE}}`, 'g')) ?? [];
@@ -28,7 +28,7 @@ export async function compiledKernel(): Promise<string> {
   ].join('\n');
 }
 
-/** A build that is never shipped; `test/kernel/checked-kernel.ts` checks each of its loads and stores. */
+/** A build that is never shipped; `test/records/checked-kernel.ts` checks each of its loads and stores. */
 export function compiledCheckedKernel(): Promise<Buffer> {
   return compiled(CHECKED);
 }

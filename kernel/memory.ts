@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 0xffff0000;
 const released: usize = memory.data(32 << POINTER_BITS);
 let end: usize = __heap_base;
 
-/** Only in the checked build: `test/kernel/checked-kernel.ts` tracks which bytes may be loaded and stored. */
+/** Only in the checked build: `test/records/checked-kernel.ts` tracks which bytes may be loaded and stored. */
 declare function forgotPieces(endOfStatics: usize): void;
 declare function tookPiece(piece: usize, bytes: u32): void;
 declare function releasedPiece(piece: usize, bytes: u32): void;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../shared/json.ts';
+import type { JsonObject } from '../shared/base/json.ts';
 import { reports } from '../shared/reports/index.ts';
 import type { Query } from './actions/action.ts';
 import { actions } from './actions/index.ts';

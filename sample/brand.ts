@@ -1,4 +1,4 @@
-import type { JsonObject } from '../shared/json.ts';
+import type { JsonObject } from '../shared/base/json.ts';
 import { dayAfter, startOfDay } from './calendar.ts';
 
 /** The reports that the service has: the last parts of the names of its actions. */

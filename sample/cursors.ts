@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { type JsonObject, stringifyJson } from '../shared/json.ts';
+import { type JsonObject, stringifyJson } from '../shared/base/json.ts';
 import type { Fields } from './fields.ts';
 import type { Interpretations } from './interpretations.ts';
 

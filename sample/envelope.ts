@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../shared/json.ts';
+import type { Json, JsonObject } from '../shared/base/json.ts';
 
 /**
  * docs/explanation/interface.md, section 2. `cursor` is next to `data` only under the interpretation `cursorIn:

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../shared/json.ts';
+import type { JsonObject } from '../shared/base/json.ts';
 
 /** A request, as a rule matches it. */
 export interface Call {

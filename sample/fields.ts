@@ -1,4 +1,10 @@
-import { isCanonicalInteger, type Json, type JsonObject, numberText, stringifyJson } from '../shared/json.ts';
+import {
+  isCanonicalInteger,
+  type Json,
+  type JsonObject,
+  numberText,
+  stringifyJson,
+} from '../shared/base/json.ts';
 import { dayFromDigits } from './calendar.ts';
 
 /** The rule of docs/explanation/interface.md for a request field. A `position` is an integer or any other text. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../shared/base/json.ts';
 import type { Fault } from './faults.ts';
 import type { Sent } from './send.ts';
 

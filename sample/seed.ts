@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, parseJson } from '../shared/json.ts';
+import { type Json, type JsonObject, parseJson } from '../shared/base/json.ts';
 import type { Held, SampleRecords } from './brand.ts';
 import { dayAfter, dayOf, startOfDay } from './calendar.ts';
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { stringifyJson } from '../shared/json.ts';
+import { stringifyJson } from '../shared/base/json.ts';
 import type { Envelope } from './envelope.ts';
 import type { Fault } from './faults.ts';
 

@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { BrandReportsError } from '../shared/errors.ts';
+import { BrandReportsError } from '../shared/base/errors.ts';
 import { answer } from './answer.ts';
 import { authenticate, signatureOf } from './authenticate.ts';
 import type { SampleBrand } from './brand.ts';

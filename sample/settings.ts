@@ -1,4 +1,4 @@
-import type { JsonObject } from '../shared/json.ts';
+import type { JsonObject } from '../shared/base/json.ts';
 import type { SampleBrand } from './brand.ts';
 import { dayOf } from './calendar.ts';
 import type { SampleService } from './server.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../shared/base/json.ts';
 import { textOf } from './actions/select.ts';
 import { listing } from './cursors.ts';
 import type { Envelope } from './envelope.ts';

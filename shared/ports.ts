@@ -3,8 +3,8 @@
  * Glue; the service is HTTP or a double in a test. The tests in `test/contracts` test every adapter against this
  * documentation.
  */
-import type { JsonObject } from './json.ts';
-import type { Column } from './column-types.ts';
+import type { JsonObject } from './base/json.ts';
+import type { Column } from './base/column-types.ts';
 import type { RecordList } from './records/record-list.ts';
 import type { View } from './reports/definition.ts';
 

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { addDays, daysFrom } from '../../shared/days.ts';
+import { addDays, daysFrom } from '../../shared/base/days.ts';
 import type { Command } from './measure.ts';
 import { CREDENTIALS, FIRST_DAY, SERVICE_NAME } from './service-messages.ts';
 

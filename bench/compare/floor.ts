@@ -3,7 +3,7 @@
  * stored. It reads as many days at the same time as ours. `node floor.ts URL FIRST-DAY DAYS IN-FLIGHT`
  */
 import * as z from 'zod/mini';
-import { addDays } from '../../shared/days.ts';
+import { addDays } from '../../shared/base/days.ts';
 import { signedHeaders } from '../../shared/service/request.ts';
 import { ACTION, CREDENTIALS, SERVICE_NAME } from './service-messages.ts';
 

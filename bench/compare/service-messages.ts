@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { DAY_MS } from '../../shared/days.ts';
+import { DAY_MS } from '../../shared/base/days.ts';
 
 /** The messages between the service of `npm run bench` and its parent, and the constants that both use. */
 

@@ -6,7 +6,7 @@ import { consoleControls } from '../../functions/console-controls.ts';
 import { brandPageKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { watch } from '../../shared/watcher/index.ts';
+import { watch } from '../../shared/watch/watcher/index.ts';
 import { storeAround } from '../../test/fakes/lake-around.ts';
 import { memoryStore } from '../../test/fakes/memory-store.ts';
 

@@ -1,9 +1,9 @@
-/** Fills docs/reference/log-events.md: names, fields and levels come from shared/log-events.ts, the meanings stand on the page. */
+/** Fills docs/reference/log-events.md: names, fields and levels come from shared/base/log-events.ts, the meanings stand on the page. */
 import { readFileSync } from 'node:fs';
-import { EVENTS, type LogEvent } from '../../shared/log-events.ts';
+import { EVENTS, type LogEvent } from '../../shared/base/log-events.ts';
 import { code, entriesOf, withRows } from './markdown.ts';
 
-/** The tables of shared/log-events.ts, by their headings on the page. */
+/** The tables of shared/base/log-events.ts, by their headings on the page. */
 const OWNERS: Readonly<Record<string, string>> = {
   Reports: 'REPORT_EVENTS',
   Brands: 'BRAND_EVENTS',
@@ -17,7 +17,7 @@ const SHARED_FIELDS: Readonly<Record<string, string[]>> = {
   Traffic: ['requests', 'retries', 'throttles'],
 };
 
-const source = readFileSync(new URL('../../shared/log-events.ts', import.meta.url), 'utf8');
+const source = readFileSync(new URL('../../shared/base/log-events.ts', import.meta.url), 'utf8');
 
 /** The events of a table with their fields, as the source declares them. */
 function eventsOf(owner: string): [name: string, fields: string[]][] {

@@ -7,15 +7,15 @@ import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { tableRoles } from '../../shared/catalog/view-roles.ts';
-import { DAY_PARTITION_KEYS, type ColumnType, typeSpec } from '../../shared/column-types.ts';
+import { DAY_PARTITION_KEYS, type ColumnType, typeSpec } from '../../shared/base/column-types.ts';
 import {
   type DescribedColumn,
   chosenFields,
   columnsOfShape,
   describedColumns,
-} from '../../shared/lake/documents/described-columns.ts';
-import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
-import { readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
+} from '../../shared/lake/described-columns.ts';
+import { settingsInUse } from '../../shared/lake/brand-settings.ts';
+import { readLedgers, readSchema } from '../../shared/lake/read.ts';
 import type { ObjectStore, TableShape } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { closesTable } from '../../shared/catalog/closes-table.ts';

@@ -11,9 +11,9 @@ import {
   daysBetween,
   daysFrom,
   startOfDay,
-} from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+} from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';

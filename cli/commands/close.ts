@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os';
-import { configError } from '../../shared/errors.ts';
-import { type Close, readCloses } from '../../shared/lake/documents/close.ts';
+import { configError } from '../../shared/base/errors.ts';
+import { type Close, readCloses } from '../../shared/lake/close.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
 import { closeSums } from '../close-sums.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
-import { counted } from '../../shared/exact-number.ts';
+import { counted } from '../../shared/base/exact-number.ts';
 import { note, print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { openExistingLake, writableLake } from '../run-options.ts';

@@ -1,12 +1,12 @@
 import { coverageTable } from '../../shared/catalog/coverage.ts';
-import { configError } from '../../shared/errors.ts';
-import { type Json, isJsonObject, parseJson } from '../../shared/json.ts';
+import { configError } from '../../shared/base/errors.ts';
+import { type Json, isJsonObject, parseJson } from '../../shared/base/json.ts';
 import { COMPLETE_STATES, statesSql } from '../../shared/planning/day-state.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
-import { instantText } from '../../shared/days.ts';
-import { counted, exactNumber } from '../../shared/exact-number.ts';
+import { instantText } from '../../shared/base/days.ts';
+import { counted, exactNumber } from '../../shared/base/exact-number.ts';
 import { print, printJson } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
 import { brandNamed, openExistingLake, readSettings, reportNamed } from '../run-options.ts';

@@ -1,4 +1,4 @@
-import { configError } from '../../shared/errors.ts';
+import { configError } from '../../shared/base/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
 import { KINDS } from '../../shared/operations/erased-objects.ts';
 import { erasedSums } from '../close-sums.ts';

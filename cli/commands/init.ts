@@ -18,12 +18,12 @@ import {
 import { hasErrors, judgeBrand } from '../../shared/check/check.ts';
 import { sampleBrand } from '../../shared/check/sample.ts';
 import { settingsText } from '../../shared/check/settings-text.ts';
-import { configError } from '../../shared/errors.ts';
+import { configError } from '../../shared/base/errors.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { RunOptions } from '../../shared/run/run.ts';
 import { readCredentials } from '../../shared/service/credentials.ts';
 import { type Settings, loadSettings } from '../../shared/settings/settings.ts';
-import { shellWord } from '../../shared/shell-word.ts';
+import { shellWord } from '../../shared/base/shell-word.ts';
 import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { textOf } from '../../shared/adapters/error-fields.ts';
-import { configError } from '../../shared/errors.ts';
-import { shellWord } from '../../shared/shell-word.ts';
+import { configError } from '../../shared/base/errors.ts';
+import { shellWord } from '../../shared/base/shell-word.ts';
 import { replaceFile } from '../new-file.ts';
 import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';

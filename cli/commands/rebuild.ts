@@ -3,7 +3,7 @@ import {
   type RebuiltReport,
   rebuildDays,
 } from '../../shared/operations/rebuild-days.ts';
-import { rangesText } from '../../shared/status/problems.ts';
+import { rangesText } from '../../shared/watch/problems.ts';
 import { EXIT } from '../exit-codes.ts';
 import { untilStopped } from '../graceful-shutdown.ts';
 import { rewriteDatabase } from '../open-database.ts';

@@ -7,7 +7,7 @@ import {
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, type SharedFlags, day } from '../options.ts';
-import { counted } from '../../shared/exact-number.ts';
+import { counted } from '../../shared/base/exact-number.ts';
 import { note, print, printJson } from '../output.ts';
 import { reportNamed, runningNow, writableLake } from '../run-options.ts';
 import { styleText } from '../terminal-text.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
-import type { GivenFlags } from '../../shared/command-line.ts';
+import type { GivenFlags } from '../../shared/base/command-line.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { refuseFullPlace, writeNew } from '../new-file.ts';
 import { type CliCommand, port } from '../options.ts';

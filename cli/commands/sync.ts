@@ -1,6 +1,6 @@
-import { dayOf } from '../../shared/days.ts';
-import { configError } from '../../shared/errors.ts';
-import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/outcome.ts';
+import { dayOf } from '../../shared/base/days.ts';
+import { configError } from '../../shared/base/errors.ts';
+import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/base/outcome.ts';
 import { type RunOptions, brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
 import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Column } from '../../shared/column-types.ts';
-import { isDay, isInSpan, monthOf } from '../../shared/days.ts';
-import { BrandReportsError, configError } from '../../shared/errors.ts';
+import type { Column } from '../../shared/base/column-types.ts';
+import { isDay, isInSpan, monthOf } from '../../shared/base/days.ts';
+import { BrandReportsError, configError } from '../../shared/base/errors.ts';
 import { beforeShape } from '../../shared/history/index.ts';
-import { readOrDamage } from '../../shared/lake/documents/cas-document.ts';
-import type { Committed } from '../../shared/lake/documents/ledger.ts';
+import { readOrDamage } from '../../shared/lake/cas-document.ts';
+import type { Committed } from '../../shared/lake/ledger.ts';
 import {
   type CommittedDay,
   type ReportLedgers,
@@ -15,13 +15,13 @@ import {
   readLedger,
   readLedgers,
   readSchema,
-} from '../../shared/lake/documents/read.ts';
+} from '../../shared/lake/read.ts';
 import { dayPartition, ledgerKey, parseCloseKey, schemaKey, versionKey } from '../../shared/lake/paths.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
-import { Digest } from '../../shared/lake/table/digest.ts';
-import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
+import type { Row } from '../../shared/table/columns.ts';
+import { Digest } from '../../shared/table/digest.ts';
+import { readWithParquetjs } from '../../shared/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { type DamagedDocument, restoreDocuments } from '../../shared/restore/index.ts';
+import { type DamagedDocument, restoreDocuments } from '../../shared/operations/restore/index.ts';
 import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -29,7 +29,7 @@ import { type LinkDamage, linkAt, linkDamages, linking } from '../local-links.ts
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
-import { counted, exactNumber } from '../../shared/exact-number.ts';
+import { counted, exactNumber } from '../../shared/base/exact-number.ts';
 import { print, printJson } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { showLine } from '../progress.ts';

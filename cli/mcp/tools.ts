@@ -1,20 +1,20 @@
 /** Answers begin with the days that they lack. Texts from the lake are escaped and bounded: a service may have written them. */
 import { DuckDBTypeId } from '@duckdb/node-api';
 import * as z from 'zod';
-import { SYNCED_AT, typeSpec } from '../../shared/column-types.ts';
+import { SYNCED_AT, typeSpec } from '../../shared/base/column-types.ts';
 import { tableRoles } from '../../shared/catalog/view-roles.ts';
 import {
   chosenFields,
   columnText,
   columnsOfShape,
   describedColumns,
-} from '../../shared/lake/documents/described-columns.ts';
-import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/errors.ts';
+} from '../../shared/lake/described-columns.ts';
+import { BrandReportsError, asBrandReportsError, framesOf } from '../../shared/base/errors.ts';
 import { listed } from '../../shared/findings/index.ts';
 import { beforeShape } from '../../shared/history/index.ts';
-import { type Close, lackingDays, readCloses } from '../../shared/lake/documents/close.ts';
-import { settingsInUse } from '../../shared/lake/documents/brand-settings.ts';
-import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/documents/read.ts';
+import { type Close, lackingDays, readCloses } from '../../shared/lake/close.ts';
+import { settingsInUse } from '../../shared/lake/brand-settings.ts';
+import { type ReportLedgers, readLedgers, readSchema } from '../../shared/lake/read.ts';
 import { beforeTable } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { withDay } from '../../shared/reports/views/typed-day.ts';

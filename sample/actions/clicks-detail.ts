@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../shared/json.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import { type Envelope, success } from '../envelope.ts';
 import { integer } from '../fields.ts';
 import type { Action, Query } from './action.ts';

@@ -1,4 +1,4 @@
-import { isCanonicalInteger } from '../../shared/json.ts';
+import { isCanonicalInteger } from '../../shared/base/json.ts';
 import { refusal, success } from '../envelope.ts';
 import { integer, position, text } from '../fields.ts';
 import type { Action, Query } from './action.ts';

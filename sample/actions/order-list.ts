@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../shared/json.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import { success } from '../envelope.ts';
 import { integer, oneOf, text } from '../fields.ts';
 import type { Action, Query } from './action.ts';

@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, numberText } from '../../shared/json.ts';
+import { type Json, type JsonObject, numberText } from '../../shared/base/json.ts';
 import type { Held } from '../brand.ts';
 import { dayAfter, startOfDay } from '../calendar.ts';
 import type { Query } from './action.ts';

@@ -1,12 +1,12 @@
 import type { Stats } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
-import { BrandReportsError } from '../errors.ts';
-import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../json.ts';
+import { BrandReportsError } from '../base/errors.ts';
+import { isCanonicalInteger, isJsonObject, type Json, numberText, parseJson } from '../base/json.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
-import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
-import { shownKey } from '../validation/input.ts';
-import { parseJsonc } from '../validation/jsonc.ts';
-import { shellWord } from '../shell-word.ts';
+import { BASE_URL, isBaseUrl } from '../settings/base-url.ts';
+import { shownKey } from '../settings/input.ts';
+import { parseJsonc } from '../settings/jsonc.ts';
+import { shellWord } from '../base/shell-word.ts';
 import { errorCode } from './local/disk-errors.ts';
 import { mayReplace, modeOf, othersMay } from './others-may.ts';
 

@@ -1,4 +1,4 @@
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError } from '../base/errors.ts';
 
 /** Names that begin with `.` belong to the store. @throws BrandReportsError `bug` `bad_key` */
 export function checkedKey(key: string): string {

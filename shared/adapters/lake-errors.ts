@@ -1,4 +1,4 @@
-import { BrandReportsError, configError } from '../errors.ts';
+import { BrandReportsError, configError } from '../base/errors.ts';
 
 /** The error for an object that a document names but that no longer exists. A later run reads the document again. */
 export function objectNotFound(where: string): BrandReportsError {

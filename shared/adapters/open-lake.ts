@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { configError } from '../errors.ts';
-import { inOurFormat } from '../lake/documents/lake-format.ts';
+import { configError } from '../base/errors.ts';
+import { inOurFormat } from '../lake/lake-format.ts';
 import type { Lake } from '../ports.ts';
 import { badLake } from './lake-errors.ts';
 import { createLocalCatalog } from './local/catalog.ts';

@@ -1,6 +1,6 @@
 import { type Stats, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { shellWord } from '../shell-word.ts';
+import { shellWord } from '../base/shell-word.ts';
 
 /** By the rules of OpenSSH, for users other than root and this user. An owner counts: an owner can make a file writable. */
 export function othersMay({ uid, mode }: Pick<Stats, 'uid' | 'mode'>): 'write' | 'read' | 'nothing' {

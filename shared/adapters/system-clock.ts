@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Backoff, fullJitterMs } from '../backoff.ts';
-import { configError } from '../errors.ts';
+import { type Backoff, fullJitterMs } from '../base/backoff.ts';
+import { configError } from '../base/errors.ts';
 import type { Clock } from '../ports.ts';
 
 /** @throws BrandReportsError `config` if `now`, by which a run plans, is in the future: such days have no data */

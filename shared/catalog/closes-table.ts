@@ -3,11 +3,11 @@
  * the closes before. So SQL finds the place of a day at a close in the latest row of the day up to that close.
  */
 import type { BrandReport } from '../context/context.ts';
-import { monthOf } from '../days.ts';
-import { type Close, closedDays } from '../lake/documents/close.ts';
-import { columnsOf } from '../lake/documents/described-columns.ts';
+import { monthOf } from '../base/days.ts';
+import { type Close, closedDays } from '../lake/close.ts';
+import { columnsOf } from '../lake/described-columns.ts';
 import { CLOSES_TABLE } from '../lake/paths.ts';
-import type { Row } from '../lake/table/columns.ts';
+import type { Row } from '../table/columns.ts';
 import type { TableShape } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import { writeLedgerTable } from './ledger-tables.ts';

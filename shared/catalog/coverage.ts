@@ -4,15 +4,15 @@
  * that wrote it, so a condition that must hold when the pipeline is dead compares `overdue_at` with the current time
  * (`STATE_NOW_SQL`).
  */
-import { columnsOf } from '../lake/documents/described-columns.ts';
-import { undamaged } from '../lake/documents/cas-document.ts';
-import type { Row } from '../lake/table/columns.ts';
-import { monthOf } from '../days.ts';
+import { columnsOf } from '../lake/described-columns.ts';
+import { undamaged } from '../lake/cas-document.ts';
+import type { Row } from '../table/columns.ts';
+import { monthOf } from '../base/days.ts';
 import { endOfAge } from '../history/index.ts';
-import type { DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import type { DayEntry, Ledger } from '../lake/ledger.ts';
 import { COVERAGE_TABLE } from '../lake/paths.ts';
 import type { TableShape } from '../ports.ts';
-import { type ReportDays, dayFacts } from '../day-facts.ts';
+import { type ReportDays, dayFacts } from '../day/day-facts.ts';
 import { isExpected } from '../planning/day-state.ts';
 import type { BrandReport } from '../context/context.ts';
 import { findingFacts, findingsText } from '../findings/index.ts';

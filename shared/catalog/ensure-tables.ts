@@ -1,11 +1,11 @@
-import { rethrowBugs } from '../errors.ts';
-import { errorSummary } from '../outcome.ts';
+import { rethrowBugs } from '../base/errors.ts';
+import { errorSummary } from '../base/outcome.ts';
 import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
-import { chosenFields, tableColumns } from '../lake/documents/described-columns.ts';
-import type { StoredSchema } from '../lake/documents/schema.ts';
+import { chosenFields, tableColumns } from '../lake/described-columns.ts';
+import type { StoredSchema } from '../lake/schema.ts';
 import { beforeShape } from '../history/index.ts';
-import { tableShape } from '../pipeline/publish.ts';
+import { tableShape } from '../day/publish.ts';
 import { viewsOf } from '../reports/definition.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
 

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { BrandReport } from '../context/context.ts';
-import type { RowsOfReport } from '../lake/documents/lake-documents.ts';
+import type { RowsOfReport } from '../lake/lake-documents.ts';
 import {
   brandPartitions,
   partitionPath,
@@ -14,8 +14,8 @@ import {
   snapshotKey,
   snapshotOfKey,
 } from '../lake/paths.ts';
-import type { Row } from '../lake/table/columns.ts';
-import { loadCodedFile, loadParquet } from '../lake/table/load-parquet.ts';
+import type { Row } from '../table/columns.ts';
+import { loadCodedFile, loadParquet } from '../table/load-parquet.ts';
 import type { TableShape } from '../ports.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Column } from '../column-types.ts';
+import type { Column } from '../base/column-types.ts';
 import { beforeTable } from '../reports/view.ts';
 import { NOW_PLACE } from '../reports/views/history.ts';
 import { keySql } from '../reports/views/key-sql.ts';

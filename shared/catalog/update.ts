@@ -5,28 +5,28 @@
  * which publish the pending days of their brands before anything else (I3).
  */
 import { hash } from 'node:crypto';
-import { forEachConcurrent, mapConcurrent } from '../concurrency.ts';
-import { monthOf } from '../days.ts';
-import { configError, rethrowBugs } from '../errors.ts';
-import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type Close, readCloses } from '../lake/documents/close.ts';
-import type { CatalogStamp } from '../lake/documents/catalog-stamp.ts';
-import { StoredSettings } from '../lake/documents/brand-settings.ts';
-import { type LedgerMonths, listLedgers } from '../lake/documents/read.ts';
-import { errorSummary } from '../outcome.ts';
+import { forEachConcurrent, mapConcurrent } from '../base/concurrency.ts';
+import { monthOf } from '../base/days.ts';
+import { configError, rethrowBugs } from '../base/errors.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/lake-documents.ts';
+import { type Close, readCloses } from '../lake/close.ts';
+import type { CatalogStamp } from '../lake/catalog-stamp.ts';
+import { StoredSettings } from '../lake/brand-settings.ts';
+import { type LedgerMonths, listLedgers } from '../lake/read.ts';
+import { errorSummary } from '../base/outcome.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
-import { pendingPublications, publishDay } from '../pipeline/publish.ts';
+import { pendingPublications, publishDay } from '../day/publish.ts';
 import { type Deadline, type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import { enabledPolicy } from '../planning/policy.ts';
-import type { StoredSchema } from '../lake/documents/schema.ts';
+import type { StoredSchema } from '../lake/schema.ts';
 import { type ReportRegistry, allViews } from '../reports/definition.ts';
 import type { Settings } from '../settings/settings.ts';
-import { publishIceberg } from '../iceberg/index.ts';
+import { publishIceberg } from './iceberg/index.ts';
 import { closesTable, writeCloses } from './closes-table.ts';
 import { coverageTable, writeCoverage } from './coverage.ts';
 import { ensureTable } from './ensure-tables.ts';
 import { freshness } from './freshness.ts';
-import { isNewer } from '../program-version.ts';
+import { isNewer } from '../base/program-version.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
 
 const CONCURRENCY = 8;

@@ -3,8 +3,8 @@
  * that changes replaced. Brands may have different fields or different words for states. Brands with equal roles share one
  * part of the view.
  */
-import { type Column, RESCUED } from '../column-types.ts';
-import { type BrandRoles, rolesOf } from '../lake/documents/brand-settings.ts';
+import { type Column, RESCUED } from '../base/column-types.ts';
+import { type BrandRoles, rolesOf } from '../lake/brand-settings.ts';
 import type { LakeSettings } from '../settings/settings.ts';
 import {
   BONUS_KINDS,
@@ -16,7 +16,7 @@ import {
   withoutSpaces,
 } from '../reports/definition.ts';
 import { amountSql, decimalSql, listSql, textSql } from '../reports/views/view-sql.ts';
-import { type Role, isAmountRole, isRole, placesOfRole } from '../roles/index.ts';
+import { type Role, isAmountRole, isRole, placesOfRole } from '../reports/roles.ts';
 import { type ViewedSchema, changesSql, valuesSql } from './record-sql.ts';
 
 export type TableSchemas = ReadonlyMap<string, ViewedSchema>;

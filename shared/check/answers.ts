@@ -1,5 +1,5 @@
-import { addDays, dayOf } from '../days.ts';
-import { asBrandReportsError, configError } from '../errors.ts';
+import { addDays, dayOf } from '../base/days.ts';
+import { asBrandReportsError, configError } from '../base/errors.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import { type Settings, parseSettings } from '../settings/settings.ts';
 import { type BrandSample, zoneEvidence } from './sample.ts';

@@ -1,7 +1,7 @@
 /** Each finding rests on responses, and may have the setting that they support. Of the lake, the test writes the lease only. */
-import { dayOf } from '../days.ts';
-import { BrandReportsError, asBrandReportsError } from '../errors.ts';
-import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { dayOf } from '../base/days.ts';
+import { BrandReportsError, asBrandReportsError } from '../base/errors.ts';
+import { createLakeDocuments } from '../lake/lake-documents.ts';
 import { FORMAT_KEY, leaseKey } from '../lake/paths.ts';
 import {
   type RunOptions,

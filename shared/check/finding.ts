@@ -1,4 +1,4 @@
-import { type Json, stringifyJson } from '../json.ts';
+import { type Json, stringifyJson } from '../base/json.ts';
 
 /** What the connection test found, and what to do if the level is not `ok`. */
 export interface Finding {

@@ -1,8 +1,8 @@
 /* A wrong field would pay wrong sums, so both its name and its values must fit the role. */
-import { exactDay, exactInstant } from '../exact-values.ts';
-import { readValue } from '../lake/table/amounts.ts';
+import { exactDay, exactInstant } from '../base/exact-values.ts';
+import { readValue } from '../table/amounts.ts';
 import { comparedState } from '../reports/definition.ts';
-import { type Role, words } from '../roles/index.ts';
+import { type Role, words } from '../reports/roles.ts';
 
 export interface Meaning {
   what: string;

@@ -1,7 +1,7 @@
-import { type JsonObject, isJsonObject, stringifyJson } from '../json.ts';
-import { readValue } from '../lake/table/amounts.ts';
+import { type JsonObject, isJsonObject, stringifyJson } from '../base/json.ts';
+import { readValue } from '../table/amounts.ts';
 import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
-import { AMOUNT_ROLES, LIKE_CURRENCY, type Role, isAmountRole, textOf } from '../roles/index.ts';
+import { AMOUNT_ROLES, LIKE_CURRENCY, type Role, isAmountRole, textOf } from '../reports/roles.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { type Finding, ok, proposed, warning } from './finding.ts';
 import { BONUS, SALES } from './meanings.ts';

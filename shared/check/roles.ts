@@ -1,6 +1,6 @@
 /* The field of a role comes from the settings, a well-known name, or a similar name whose values fit. A field has one role only. */
-import { exactInstant } from '../exact-values.ts';
-import { type Json, type JsonObject, isJsonObject } from '../json.ts';
+import { exactInstant } from '../base/exact-values.ts';
+import { type Json, type JsonObject, isJsonObject } from '../base/json.ts';
 import { BONUS_KINDS, type ReportDefinition, STATE_WORDS, comparedState } from '../reports/definition.ts';
 import {
   ROLES,
@@ -10,7 +10,7 @@ import {
   comparedName,
   fieldsOfRole,
   textOf,
-} from '../roles/index.ts';
+} from '../reports/roles.ts';
 import { type ReportSettings, isFieldPath } from '../settings/settings.ts';
 import { MEANINGS, type Values, distinct } from './meanings.ts';
 

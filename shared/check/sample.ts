@@ -1,10 +1,10 @@
 /** Sends about ten requests a report for what the interface leaves open (`docs/explanation/interface.md`). Missing values were not shown. */
-import { fetchFirstPage, pageRequest } from '../attempt/fetch.ts';
+import { fetchFirstPage, pageRequest } from '../day/fetch.ts';
 import { type FetchContext, todayIn } from '../context/context.ts';
-import { DAY_MS, addDays, daysBetween, endOfDay, startOfDay } from '../days.ts';
-import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../errors.ts';
-import { type JsonObject, stringifyJson } from '../json.ts';
-import { observeEndDate } from '../pipeline/probe-end-date.ts';
+import { DAY_MS, addDays, daysBetween, endOfDay, startOfDay } from '../base/days.ts';
+import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../base/errors.ts';
+import { type JsonObject, stringifyJson } from '../base/json.ts';
+import { observeEndDate } from '../day/probe-end-date.ts';
 import { dateFields, timestampFields } from '../planning/day-queries.ts';
 import { type SeenDay, type ZoneProof, daysToMeasure, proveTimeZone, decisiveDay, timesOf } from './zone.ts';
 import { timeField } from './roles.ts';

@@ -1,6 +1,6 @@
 /** Texts of the service are in comments and in JSON only, so that no field name can add a setting. */
-import { dayOf } from '../days.ts';
-import { stringifyJson } from '../json.ts';
+import { dayOf } from '../base/days.ts';
+import { stringifyJson } from '../base/json.ts';
 import type { BrandAnswers } from './answers.ts';
 import type { BrandCheck } from './check.ts';
 import type { ProposedSetting } from './finding.ts';

@@ -2,9 +2,9 @@
  * A report that is requested by date returns the records of a calendar day, so a record with an instant shows what that day
  * contains. A zone is proven if all zones that fit have the same days all year: London in winter does not prove UTC.
  */
-import { addDays, dayOf, startOfDay } from '../days.ts';
-import { exactInstant } from '../exact-values.ts';
-import type { JsonObject } from '../json.ts';
+import { addDays, dayOf, startOfDay } from '../base/days.ts';
+import { exactInstant } from '../base/exact-values.ts';
+import type { JsonObject } from '../base/json.ts';
 
 /** The records that the service returned for one day: their earliest and latest time, in milliseconds. */
 export interface SeenDay {

@@ -2,18 +2,18 @@
  * Defines the contexts of the pipeline's steps, from small to large. The type of a step's parameter shows what the step
  * can use: fetching a page needs no lake, the catalog needs no service, and only reading days needs a run.
  */
-import type { Batch } from '../concurrency.ts';
-import { DAY_MS, dayOf } from '../days.ts';
-import type { BrandLease } from '../lake/documents/brand-lease.ts';
-import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
-import type { CasDocument } from '../lake/documents/cas-document.ts';
-import type { LakeDocuments, RowsOfReport } from '../lake/documents/lake-documents.ts';
-import type { Ledger } from '../lake/documents/ledger.ts';
-import type { ReportStateDocument } from '../lake/documents/report-state.ts';
-import type { Progress } from '../lake/documents/progress.ts';
-import type { StoredSchema } from '../lake/documents/schema.ts';
-import { type RealClocks, isWithin } from '../lake/documents/stored-time.ts';
-import { type Log, type ReportLog, bindReport } from '../log-events.ts';
+import type { Batch } from '../base/concurrency.ts';
+import { DAY_MS, dayOf } from '../base/days.ts';
+import type { BrandLease } from '../lake/brand-lease.ts';
+import { type Adoption, StoredSettings } from '../lake/brand-settings.ts';
+import type { CasDocument } from '../lake/cas-document.ts';
+import type { LakeDocuments, RowsOfReport } from '../lake/lake-documents.ts';
+import type { Ledger } from '../lake/ledger.ts';
+import type { ReportStateDocument } from '../lake/report-state.ts';
+import type { Progress } from '../lake/progress.ts';
+import type { StoredSchema } from '../lake/schema.ts';
+import { type RealClocks, isWithin } from '../lake/stored-time.ts';
+import { type Log, type ReportLog, bindReport } from '../base/log-events.ts';
 import type { Policy } from '../planning/due.ts';
 import type { Clock, EventSink, IcebergCatalog, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';

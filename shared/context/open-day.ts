@@ -1,5 +1,5 @@
-import { monthOf } from '../days.ts';
-import type { Committed, DayEntry, Ledger } from '../lake/documents/ledger.ts';
+import { monthOf } from '../base/days.ts';
+import type { Committed, DayEntry, Ledger } from '../lake/ledger.ts';
 import { attemptPrefix, versionKey } from '../lake/paths.ts';
 import type { BrandReport } from './context.ts';
 

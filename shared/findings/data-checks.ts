@@ -6,25 +6,20 @@
  * check that cannot be made is logged and stops nothing.
  */
 import { hash } from 'node:crypto';
-import { addDays, daysFrom, earlier, monthOf, monthsFrom } from '../days.ts';
-import { asBrandReportsError } from '../errors.ts';
-import { undamaged } from '../lake/documents/cas-document.ts';
-import {
-  type Committed,
-  type ExaminedDay,
-  recordFindings,
-  undamagedLedgers,
-} from '../lake/documents/ledger.ts';
-import { newColumnsOf } from '../lake/documents/schema.ts';
+import { addDays, daysFrom, earlier, monthOf, monthsFrom } from '../base/days.ts';
+import { asBrandReportsError } from '../base/errors.ts';
+import { undamaged } from '../lake/cas-document.ts';
+import { type Committed, type ExaminedDay, recordFindings, undamagedLedgers } from '../lake/ledger.ts';
+import { newColumnsOf } from '../lake/schema.ts';
 import { versionKey } from '../lake/paths.ts';
-import type { Row } from '../lake/table/columns.ts';
-import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import { fileIn } from '../lake/table/readable-file.ts';
-import { errorSummary } from '../outcome.ts';
+import type { Row } from '../table/columns.ts';
+import { loadCodedFile } from '../table/load-parquet.ts';
+import { fileIn } from '../table/readable-file.ts';
+import { errorSummary } from '../base/outcome.ts';
 import { COMPARED_DAYS } from './field-findings.ts';
 import { type FindingFacts, entriesIn, findingsOf } from './findings.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
-import { type RoleColumn, fieldsIn, placesOf, textAt } from '../roles/index.ts';
+import { type RoleColumn, fieldsIn, placesOf, textAt } from '../reports/roles.ts';
 import type { BrandReport, RunContext } from '../context/context.ts';
 
 /**

@@ -4,12 +4,12 @@
  * service that renames a field restates old days too. A field that is filled only days later, such as the time of a
  * payment, is empty in every first version, so its absence is no finding.
  */
-import { type Column, DERIVED_COLUMNS } from '../column-types.ts';
-import { addDays } from '../days.ts';
-import type { DayEntry } from '../lake/documents/ledger.ts';
-import type { NewColumns } from '../lake/documents/schema.ts';
-import { MAX_FILLED } from '../lake/table/column-facts.ts';
-import { type ChosenFields, type Role, comparedName, isRole, placesOf, wellKnown } from '../roles/index.ts';
+import { type Column, DERIVED_COLUMNS } from '../base/column-types.ts';
+import { addDays } from '../base/days.ts';
+import type { DayEntry } from '../lake/ledger.ts';
+import type { NewColumns } from '../lake/schema.ts';
+import { MAX_FILLED } from '../table/column-facts.ts';
+import { type ChosenFields, type Role, comparedName, isRole, placesOf, wellKnown } from '../reports/roles.ts';
 
 export interface FieldFinding {
   check: 'new_column' | 'emptied_column';

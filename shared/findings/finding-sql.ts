@@ -3,9 +3,9 @@
  * unknown, but not which ones. A query runs in DuckDB and in Athena: it consists of plain SELECTs without a correlated
  * subquery. It reads one day and its neighbours by their partition columns.
  */
-import { addDays, monthOf } from '../days.ts';
+import { addDays, monthOf } from '../base/days.ts';
 import { COVERAGE_TABLE, beforeTable } from '../lake/paths.ts';
-import { snakeCase } from '../lake/table/columns.ts';
+import { snakeCase } from '../table/columns.ts';
 import {
   type Check,
   type ReportDefinition,
@@ -14,7 +14,7 @@ import {
   comparedState,
 } from '../reports/definition.ts';
 import { listSql } from '../reports/views/view-sql.ts';
-import type { RoleFields } from '../roles/index.ts';
+import type { RoleFields } from '../reports/roles.ts';
 import { WEEKS } from './field-findings.ts';
 
 export interface FindingPlace {

@@ -6,12 +6,12 @@
  * (`findings/data-checks.ts` makes them). Only days that were read whole after their end are judged.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { addDays, monthOf } from '../days.ts';
-import { amountText } from '../exact-number.ts';
-import { type Committed, type DayEntry, type Ledger, fewerRead } from '../lake/documents/ledger.ts';
+import { addDays, monthOf } from '../base/days.ts';
+import { amountText } from '../base/exact-number.ts';
+import { type Committed, type DayEntry, type Ledger, fewerRead } from '../lake/ledger.ts';
 import { lastRequested } from '../planning/due.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
-import { commissionOf, totalsOf, unreadableAmounts, unreadableText } from '../lake/documents/totals.ts';
+import { commissionOf, totalsOf, unreadableAmounts, unreadableText } from '../lake/totals.ts';
 import { type FieldFacts, WEEKS, fieldFindings } from './field-findings.ts';
 import { type StateRules, unknownStates } from '../planning/states.ts';
 import { MAX_CONTRADICTIONS, settledBy } from '../planning/transitions.ts';

@@ -4,8 +4,8 @@
  * one key are a group, and a changed group has all its records there. So the records at a place of a day's chain are the
  * rows of the first later change of their group, or the current records.
  */
-import { DAY_PARTITION_KEYS, SYNCED_AT } from '../column-types.ts';
-import { columnsOf } from '../lake/documents/described-columns.ts';
+import { DAY_PARTITION_KEYS, SYNCED_AT } from '../base/column-types.ts';
+import { columnsOf } from '../lake/described-columns.ts';
 import { beforeTable } from '../lake/paths.ts';
 import type { TableColumn, TableShape } from '../ports.ts';
 import type { ReportDefinition } from '../reports/definition.ts';

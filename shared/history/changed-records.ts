@@ -3,10 +3,10 @@
  * so that the values of all rows are never in memory (I12). All records of one key are a group: if one of them differs, the
  * change has every record that the group had before. Records without a key are compared one by one.
  */
-import type { Column } from '../column-types.ts';
-import type { CodedFile } from '../lake/table/coded-columns.ts';
-import { RowHashes, columnHashes, counts } from '../lake/table/digest.ts';
-import { HashIndex, unpairedRows } from '../lake/table/hash-index.ts';
+import type { Column } from '../base/column-types.ts';
+import type { CodedFile } from '../table/coded-columns.ts';
+import { RowHashes, columnHashes, counts } from '../table/digest.ts';
+import { HashIndex, unpairedRows } from '../table/hash-index.ts';
 import type { Lanes } from '../records/murmur.ts';
 import { type RecordKey, columnsOfKey, isKeyless, keyHashes } from './record-key.ts';
 

@@ -3,14 +3,14 @@
  * the commit itself names it in the ledger: a change exists exactly if the version that it led to exists (I4).
  */
 import type { BrandReport } from '../context/context.ts';
-import { addDays, endOfDay } from '../days.ts';
-import { rolesOf } from '../lake/documents/brand-settings.ts';
-import { type Committed, type DayEntry, type DayHistory, isWhole } from '../lake/documents/ledger.ts';
+import { addDays, endOfDay } from '../base/days.ts';
+import { rolesOf } from '../lake/brand-settings.ts';
+import { type Committed, type DayEntry, type DayHistory, isWhole } from '../lake/ledger.ts';
 import { beforeTable, versionKey } from '../lake/paths.ts';
-import type { CodedFile } from '../lake/table/coded-columns.ts';
-import { RowHashes } from '../lake/table/digest.ts';
-import { loadCodedFile, loadRetyped } from '../lake/table/load-parquet.ts';
-import { type ReadableFile, damageOf, fileIn } from '../lake/table/readable-file.ts';
+import type { CodedFile } from '../table/coded-columns.ts';
+import { RowHashes } from '../table/digest.ts';
+import { loadCodedFile, loadRetyped } from '../table/load-parquet.ts';
+import { type ReadableFile, damageOf, fileIn } from '../table/readable-file.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { beforeShape } from './before-table.ts';
 import {

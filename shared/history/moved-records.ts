@@ -3,17 +3,12 @@
  * days anew. Then a day comes back empty although none of its records is lost.
  */
 import { type RunContext, todayIn } from '../context/context.ts';
-import { monthOf, monthsFrom } from '../days.ts';
-import {
-  type Committed,
-  type VersionContent,
-  fewerRead,
-  undamagedLedgers,
-} from '../lake/documents/ledger.ts';
+import { monthOf, monthsFrom } from '../base/days.ts';
+import { type Committed, type VersionContent, fewerRead, undamagedLedgers } from '../lake/ledger.ts';
 import { versionKey } from '../lake/paths.ts';
-import { HashIndex } from '../lake/table/hash-index.ts';
-import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import { damageOf, fileIn } from '../lake/table/readable-file.ts';
+import { HashIndex } from '../table/hash-index.ts';
+import { loadCodedFile } from '../table/load-parquet.ts';
+import { damageOf, fileIn } from '../table/readable-file.ts';
 import { LANES } from '../records/murmur.ts';
 import { keyHashes, ownKey } from './record-key.ts';
 

@@ -2,19 +2,26 @@
  * The key of a day's records: the columns, or the paths in the JSON of columns, whose values identify a record. A text names
  * the key in ledgers and in `coverage`, e.g. `order_no|order_id,sku`, and views compute the same key texts in SQL.
  */
-import { type Column, typeSpec } from '../column-types.ts';
-import type { CodedFile } from '../lake/table/coded-columns.ts';
-import type { CodedColumn, NamedColumn } from '../lake/table/coded-rows.ts';
-import { combined, countOf, readerOf } from '../lake/table/column-facts.ts';
-import { RowHashes, columnHashes } from '../lake/table/digest.ts';
-import { HashIndex } from '../lake/table/hash-index.ts';
-import { isNullText, textsOf } from '../lake/table/texts.ts';
+import { type Column, typeSpec } from '../base/column-types.ts';
+import type { CodedFile } from '../table/coded-columns.ts';
+import type { CodedColumn, NamedColumn } from '../table/coded-rows.ts';
+import { combined, countOf, readerOf } from '../table/column-facts.ts';
+import { RowHashes, columnHashes } from '../table/digest.ts';
+import { HashIndex } from '../table/hash-index.ts';
+import { isNullText, textsOf } from '../table/texts.ts';
 import { comparableKeys } from '../planning/primary-key.ts';
 import { LANES, type Lanes } from '../records/murmur.ts';
 import { fieldsOfKey } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import { NOT_WHOLE_NUMBER } from '../reports/views/key-sql.ts';
-import { type RoleColumn, type RoleFields, jsonAt, placesOf, placesOfRole, textOf } from '../roles/index.ts';
+import {
+  type RoleColumn,
+  type RoleFields,
+  jsonAt,
+  placesOf,
+  placesOfRole,
+  textOf,
+} from '../reports/roles.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 
 /** A part of a key: its value is the first that is not empty at these places. */

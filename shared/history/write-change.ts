@@ -2,13 +2,13 @@
  * Writes the object of a day in its table of what was before: all earlier changes, then the records of one more change. The
  * columns of a row group are copied as they are, so that no row becomes an object, however many records changed.
  */
-import type { Column } from '../column-types.ts';
-import type { DayHistory } from '../lake/documents/ledger.ts';
-import type { CodedFile, CodedGroup } from '../lake/table/coded-columns.ts';
-import type { CodedColumn, NamedColumn } from '../lake/table/coded-rows.ts';
-import { loadParquet } from '../lake/table/load-parquet.ts';
-import type { ParquetFile } from '../lake/table/parquet.ts';
-import { textsOf } from '../lake/table/texts.ts';
+import type { Column } from '../base/column-types.ts';
+import type { DayHistory } from '../lake/ledger.ts';
+import type { CodedFile, CodedGroup } from '../table/coded-columns.ts';
+import type { CodedColumn, NamedColumn } from '../table/coded-rows.ts';
+import { loadParquet } from '../table/load-parquet.ts';
+import type { ParquetFile } from '../table/parquet.ts';
+import { textsOf } from '../table/texts.ts';
 import type { ObjectWriter } from '../ports.ts';
 import { type ChangedRecords, NEW_KEY } from './changed-records.ts';
 import { type RecordKey, columnsOfKey, keyColumn } from './record-key.ts';

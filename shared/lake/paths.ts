@@ -3,8 +3,8 @@
  * and lifecycle rules take their prefixes from here too. A prefix spelt a second time elsewhere would still grant, expire
  * or delete the old place after this file has moved to a new place. docs/reference/lake-layout.md has the layout.
  */
-import { DAY_PARTITION_KEYS } from '../column-types.ts';
-import { isDay } from '../days.ts';
+import { DAY_PARTITION_KEYS } from '../base/column-types.ts';
+import { isDay } from '../base/days.ts';
 import type { Partition } from '../ports.ts';
 
 export { beforeTable } from '../reports/view.ts';

@@ -8,9 +8,9 @@
  */
 import { writeCloses } from '../catalog/closes-table.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
-import { addMonths, daysOfMonth, endOfDay, monthOf, monthsFrom } from '../days.ts';
-import { configError } from '../errors.ts';
-import { type BrandRoles, StoredSettings, rolesOf } from '../lake/documents/brand-settings.ts';
+import { addMonths, daysOfMonth, endOfDay, monthOf, monthsFrom } from '../base/days.ts';
+import { configError } from '../base/errors.ts';
+import { type BrandRoles, StoredSettings, rolesOf } from '../lake/brand-settings.ts';
 import {
   type Close,
   type ClosedDay,
@@ -19,20 +19,20 @@ import {
   closedDays,
   dayId,
   readCloses,
-} from '../lake/documents/close.ts';
-import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type DayEntry, type Ledger, fewerRead } from '../lake/documents/ledger.ts';
-import { listLedgers } from '../lake/documents/read.ts';
-import { unreadableAmounts, unreadableText } from '../lake/documents/totals.ts';
+} from '../lake/close.ts';
+import { createLakeDocuments } from '../lake/lake-documents.ts';
+import { type DayEntry, type Ledger, fewerRead } from '../lake/ledger.ts';
+import { listLedgers } from '../lake/read.ts';
+import { unreadableAmounts, unreadableText } from '../lake/totals.ts';
 import { closeKey } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { settledBy } from '../planning/transitions.ts';
 import type { ReportRegistry } from '../reports/definition.ts';
 import { orders } from '../reports/orders.ts';
 import { transactions } from '../reports/transactions.ts';
-import { type Role, fieldsIn, placesOfRole } from '../roles/index.ts';
+import { type Role, fieldsIn, placesOfRole } from '../reports/roles.ts';
 import type { LakeBrandSettings, LakeSettings } from '../settings/settings.ts';
-import { rangesText } from '../status/problems.ts';
+import { rangesText } from '../watch/problems.ts';
 
 export interface DraftOptions extends LakeAccess {
   reports: ReportRegistry;

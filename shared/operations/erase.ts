@@ -8,20 +8,20 @@
  * Each step finds the work that is left in the lake: to finish an interrupted erasure, run the same command again.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isBeingRead } from '../attempt/claim.ts';
+import { isBeingRead } from '../day/claim.ts';
 import { writeCloses } from '../catalog/closes-table.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
-import { mapConcurrent } from '../concurrency.ts';
+import { mapConcurrent } from '../base/concurrency.ts';
 import { type BrandReport, type LakeAccess, createBrandReport } from '../context/context.ts';
-import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../days.ts';
-import { configError, rethrowBugs } from '../errors.ts';
-import { publishIceberg } from '../iceberg/index.ts';
-import { closedDays, dayId, readCloses } from '../lake/documents/close.ts';
-import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/documents/ledger.ts';
-import { listLedgers } from '../lake/documents/read.ts';
-import { NO_STATE, withoutHints } from '../lake/documents/report-state.ts';
-import type { WatchRecord } from '../lake/documents/watch-record.ts';
+import { addDays, dayOf, daysFrom, daysOfMonth, earlier, monthOf, monthsFrom } from '../base/days.ts';
+import { configError, rethrowBugs } from '../base/errors.ts';
+import { publishIceberg } from '../catalog/iceberg/index.ts';
+import { closedDays, dayId, readCloses } from '../lake/close.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/lake-documents.ts';
+import { type Ledger, claimLost, eraseDays, withoutTombstones } from '../lake/ledger.ts';
+import { listLedgers } from '../lake/read.ts';
+import { NO_STATE, withoutHints } from '../lake/report-state.ts';
+import type { WatchRecord } from '../lake/watch-record.ts';
 import { COVERAGE_TABLE, brandPartitions, partitionPrefix } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import type { ReportRegistry } from '../reports/definition.ts';

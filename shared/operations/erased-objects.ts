@@ -1,7 +1,7 @@
 /* Finds everything in a lake that has data of the days to erase, by keys alone: `KINDS` lists all of it. */
-import { DAY_PARTITION_KEYS } from '../column-types.ts';
+import { DAY_PARTITION_KEYS } from '../base/column-types.ts';
 import type { BrandReport } from '../context/context.ts';
-import { addDays, monthOf } from '../days.ts';
+import { addDays, monthOf } from '../base/days.ts';
 import {
   COVERAGE_PAGE_KEY,
   DAMAGED_PREFIX,

@@ -4,17 +4,17 @@
  */
 import { writeCoverage } from '../catalog/coverage.ts';
 import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
-import { monthOf, monthsFrom } from '../days.ts';
-import { type BrandReportsError, asBrandReportsError, stackOf } from '../errors.ts';
-import { publishIceberg } from '../iceberg/index.ts';
-import type { Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
-import { readOrDamage } from '../lake/documents/cas-document.ts';
-import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { sizeOfSchema } from '../lake/documents/schema.ts';
-import { withoutHints } from '../lake/documents/report-state.ts';
-import { type ReportOutcome, type Status, errorSummary } from '../outcome.ts';
+import { monthOf, monthsFrom } from '../base/days.ts';
+import { type BrandReportsError, asBrandReportsError, stackOf } from '../base/errors.ts';
+import { publishIceberg } from '../catalog/iceberg/index.ts';
+import type { Adoption, StoredSettings } from '../lake/brand-settings.ts';
+import { readOrDamage } from '../lake/cas-document.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/lake-documents.ts';
+import { sizeOfSchema } from '../lake/schema.ts';
+import { withoutHints } from '../lake/report-state.ts';
+import { type ReportOutcome, type Status, errorSummary } from '../base/outcome.ts';
 import { type LakeAccess, createBrandReport } from '../context/context.ts';
-import { type RebuildContext, type RebuiltDay, rebuildDay } from '../pipeline/rebuild-day.ts';
+import { type RebuildContext, type RebuiltDay, rebuildDay } from '../day/rebuild-day.ts';
 import { type TimeBudget, createTimeBudget } from '../context/time-budget.ts';
 import { type RunOptions, selectBrands, selectReports, settingsOf, storedSettings } from '../run/run.ts';
 

@@ -5,15 +5,15 @@
  * A rollback holds until a reading finds other content. It does not change how and when the day is read: a settled day stays
  * settled. A closed day never goes back to a version that was read while it was open, which is a part of it (I2).
  */
-import { claimForVersion } from '../attempt/claim.ts';
+import { claimForVersion } from '../day/claim.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { type BrandReport, createBrandReport, type LakeAccess } from '../context/context.ts';
 import { type OpenDay, changeDay, openDayAnew } from '../context/open-day.ts';
-import { monthOf } from '../days.ts';
-import { configError } from '../errors.ts';
-import { publishIceberg } from '../iceberg/index.ts';
-import { rolesOf } from '../lake/documents/brand-settings.ts';
-import { createLakeDocuments } from '../lake/documents/lake-documents.ts';
+import { monthOf } from '../base/days.ts';
+import { configError } from '../base/errors.ts';
+import { publishIceberg } from '../catalog/iceberg/index.ts';
+import { rolesOf } from '../lake/brand-settings.ts';
+import { createLakeDocuments } from '../lake/lake-documents.ts';
 import {
   attemptOfRollback,
   type Committed,
@@ -21,14 +21,14 @@ import {
   isWhole,
   releaseDay,
   type Superseded,
-} from '../lake/documents/ledger.ts';
-import { listLedgers } from '../lake/documents/read.ts';
-import { withoutHints } from '../lake/documents/report-state.ts';
-import { loadCodedFile } from '../lake/table/load-parquet.ts';
-import { readContent, type SnapshotContent } from '../lake/table/read-content.ts';
-import { damageOf, findFile } from '../lake/table/readable-file.ts';
-import { publishDay } from '../pipeline/publish.ts';
-import { replaceVersion } from '../pipeline/replace-version.ts';
+} from '../lake/ledger.ts';
+import { listLedgers } from '../lake/read.ts';
+import { withoutHints } from '../lake/report-state.ts';
+import { loadCodedFile } from '../table/load-parquet.ts';
+import { readContent, type SnapshotContent } from '../lake/read-content.ts';
+import { damageOf, findFile } from '../table/readable-file.ts';
+import { publishDay } from '../day/publish.ts';
+import { replaceVersion } from '../day/replace-version.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { afterCommand } from '../planning/transitions.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';

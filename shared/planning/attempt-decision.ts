@@ -9,9 +9,9 @@
  * closes and at each refresh. If the upstream day changes or the service refused lookups, the run appends a slice to
  * the committed attempt.
  */
-import { HOUR_MS, dayOf, endOfDay } from '../days.ts';
-import { type Committed, type DayEntry, isRolledBack } from '../lake/documents/ledger.ts';
-import { type Progress, type Slice, emptySlice } from '../lake/documents/progress.ts';
+import { HOUR_MS, dayOf, endOfDay } from '../base/days.ts';
+import { type Committed, type DayEntry, isRolledBack } from '../lake/ledger.ts';
+import { type Progress, type Slice, emptySlice } from '../lake/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { type Window, dayQueries, windowToRead } from './day-queries.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { MINUTE_MS, addDays, dayOf, endOfDay, startOfDay } from '../days.ts';
-import type { Slice, SlicePart } from '../lake/documents/progress.ts';
+import { MINUTE_MS, addDays, dayOf, endOfDay, startOfDay } from '../base/days.ts';
+import type { Slice, SlicePart } from '../lake/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { LakeBrandSettings, ReportSettings } from '../settings/settings.ts';
 

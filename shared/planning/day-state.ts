@@ -4,8 +4,8 @@
  * own, the same day could be complete in one of them and overdue in another. What a run did with a day is another
  * value, `DayOutcome.outcome`.
  */
-import { startOfDay } from '../days.ts';
-import type { Committed, DayEntry, Failure } from '../lake/documents/ledger.ts';
+import { startOfDay } from '../base/days.ts';
+import type { Committed, DayEntry, Failure } from '../lake/ledger.ts';
 import { type Policy, type UpstreamState, dueAtMs } from './due.ts';
 
 /**

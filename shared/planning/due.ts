@@ -13,14 +13,14 @@ import {
   endOfDay,
   intervalMs,
   startOfDay,
-} from '../days.ts';
+} from '../base/days.ts';
 import {
   type Committed,
   type DayEntry,
   type Failure,
   type Ledger,
   isClosedForLookups,
-} from '../lake/documents/ledger.ts';
+} from '../lake/ledger.ts';
 import { type StateRules, mayChange } from './states.ts';
 import type { RefreshTier } from '../reports/definition.ts';
 

@@ -5,10 +5,10 @@
  * refused would block the details of its whole day, and every run would repeat all lookups of that day. Everything here
  * is pure.
  */
-import { exponentialMs } from '../backoff.ts';
-import { DAY_MS, HOUR_MS } from '../days.ts';
-import { type Committed, MAX_LOOKUP_WAIT_MS } from '../lake/documents/ledger.ts';
-import type { RefusedLookup, Slice } from '../lake/documents/progress.ts';
+import { exponentialMs } from '../base/backoff.ts';
+import { DAY_MS, HOUR_MS } from '../base/days.ts';
+import { type Committed, MAX_LOOKUP_WAIT_MS } from '../lake/ledger.ts';
+import type { RefusedLookup, Slice } from '../lake/progress.ts';
 import { keysOf, type RecordList } from '../records/record-list.ts';
 
 /**

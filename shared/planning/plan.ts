@@ -1,5 +1,5 @@
-import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../days.ts';
-import { type DayEntry, type Ledger, isWhole } from '../lake/documents/ledger.ts';
+import { addDays, dayOf, daysOfMonth, monthOf, startOfDay, earlier } from '../base/days.ts';
+import { type DayEntry, type Ledger, isWhole } from '../lake/ledger.ts';
 import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastRequested } from './due.ts';
 
 export interface DueDay {

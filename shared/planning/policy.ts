@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { LakeBrandSettings, LakeSettings, ReportSettings, Settings } from '../settings/settings.ts';
-import { intervalMs } from '../days.ts';
+import { intervalMs } from '../base/days.ts';
 import { HOURLY, rateMs } from '../settings/deployment.ts';
 import { queryFingerprint } from './day-queries.ts';
 import type { Policy } from './due.ts';

@@ -1,7 +1,7 @@
 import { type RecordKey, fieldsOfKey } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { ReportSettings } from '../settings/settings.ts';
-import { closestMatch } from '../validation/closest-match.ts';
+import { closestMatch } from '../settings/closest-match.ts';
 
 interface KeyedReport {
   report: Pick<ReportDefinition, 'primaryKey' | 'likelyKeys'>;

@@ -1,5 +1,5 @@
-import type { Committed } from '../lake/documents/ledger.ts';
-import { type Slice, pagesIn } from '../lake/documents/progress.ts';
+import type { Committed } from '../lake/ledger.ts';
+import { type Slice, pagesIn } from '../lake/progress.ts';
 import { type Policy, closesAtMs } from './due.ts';
 import { refusedSummary } from './lookups.ts';
 

@@ -4,8 +4,8 @@
  * day's records. So it is after a change of the time zone, because the day then begins and ends at other times.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Committed } from '../lake/documents/ledger.ts';
-import { type Slice, type SlicePart, pagesIn } from '../lake/documents/progress.ts';
+import type { Committed } from '../lake/ledger.ts';
+import { type Slice, type SlicePart, pagesIn } from '../lake/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { dayQueries } from './day-queries.ts';

@@ -2,11 +2,11 @@
  * Judges the states of a version's records from the words that its ledger counts by column, and by the current settings. So
  * a corrected setting is right for all days at once, without reading or rebuilding a day.
  */
-import type { Committed } from '../lake/documents/ledger.ts';
-import { MAX_FILLED } from '../lake/table/column-facts.ts';
-import { snakeCase } from '../lake/table/columns.ts';
+import type { Committed } from '../lake/ledger.ts';
+import { MAX_FILLED } from '../table/column-facts.ts';
+import { snakeCase } from '../table/columns.ts';
 import { FINAL_STATES, STATE_WORDS, comparedState } from '../reports/definition.ts';
-import { type RoleFields, columnOfField, fieldsOfRole, textAt } from '../roles/index.ts';
+import { type RoleFields, columnOfField, fieldsOfRole, textAt } from '../reports/roles.ts';
 
 type Version = Pick<Committed, 'rows' | 'values'>;
 

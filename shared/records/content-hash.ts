@@ -4,7 +4,7 @@
  * enough.
  */
 import { hash } from 'node:crypto';
-import { parseJson, stringifyJson } from '../json.ts';
+import { parseJson, stringifyJson } from '../base/json.ts';
 import { BACKSLASH, isNested } from './json-bytes.ts';
 import { avalanche, shortHashOfBytes, viewOf } from './murmur.ts';
 import { type RecordList, STRIDE, bytesOfList, textOf } from './record-list.ts';

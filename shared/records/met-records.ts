@@ -5,7 +5,7 @@
  * Contents are compared only between records with one key.
  */
 import { randomFillSync } from 'node:crypto';
-import { allocated, copied, giveBackKernel, takeKernel } from '../kernel/kernel.ts';
+import { allocated, copied, giveBackKernel, takeKernel } from './kernel.ts';
 import { LANES, type Lanes } from './murmur.ts';
 
 /** Numbers of a slot: three of the key, whose first number is never 0 in a used slot, and the content. */

@@ -5,8 +5,8 @@
  * The caller checks that the bytes are UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
-import { DUPLICATES, isJsonObject, parseJson } from '../json.ts';
-import { giveBackKernel, type Kernel, takeKernel } from '../kernel/kernel.ts';
+import { DUPLICATES, isJsonObject, parseJson } from '../base/json.ts';
+import { giveBackKernel, type Kernel, takeKernel } from './kernel.ts';
 import { type RecordList, STRIDE, recordListOf, textOf } from './record-list.ts';
 
 /** Longer texts are left to parseJson. A response is never that long. */

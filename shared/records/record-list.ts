@@ -12,7 +12,7 @@ import {
   parseJson,
   stringifyJson,
   numberText,
-} from '../json.ts';
+} from '../base/json.ts';
 import { QUOTE, beginsNumber } from './json-bytes.ts';
 
 /** The field, or the fields together, whose values identify a record. */

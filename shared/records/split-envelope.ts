@@ -4,7 +4,7 @@
  * every response. If anything is unusual, this returns `undefined` and the caller parses the response whole: only that
  * path decides what is wrong with it (I8).
  */
-import { DUPLICATES, isJsonObject, type Json, type JsonObject, parseJson } from '../json.ts';
+import { DUPLICATES, isJsonObject, type Json, type JsonObject, parseJson } from '../base/json.ts';
 import { CLOSE_OBJECT, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
 import { type JsonText, readText } from './read-records.ts';
 import { type RecordList, textOf } from './record-list.ts';

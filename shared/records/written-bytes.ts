@@ -4,7 +4,7 @@
  * that are compared by their bytes must still be equal then (I1). Most bytes already have this form; counting them
  * shows it.
  */
-import { isCanonicalInteger, parseJson, stringifyJson } from '../json.ts';
+import { isCanonicalInteger, parseJson, stringifyJson } from '../base/json.ts';
 import { BACKSLASH, isNested } from './json-bytes.ts';
 import {
   firstValueOf,

@@ -4,7 +4,7 @@
  * a fact (docs/explanation/interface.md), the definition is its only place in the code. This module contains nothing
  * about fetching pages or writing rows.
  */
-import type { ColumnType } from '../column-types.ts';
+import type { ColumnType } from '../base/column-types.ts';
 import type { RecordKey } from '../records/record-list.ts';
 import { type ReportView, beforeTable, tablesReadBy, withReadViews } from './view.ts';
 import { changeViews } from './views/changes.ts';

@@ -1,4 +1,4 @@
-import type { ColumnType } from '../column-types.ts';
+import type { ColumnType } from '../base/column-types.ts';
 
 /** A view as a catalog stores it: `sql` runs on both DuckDB and Athena. */
 export interface View {

@@ -3,9 +3,9 @@
  * this id is not read under it again until all other days were read. Without it, hourly runs with time for four of ten
  * days would read the same four days every hour.
  */
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../days.ts';
-import type { ReportState } from '../lake/documents/report-state.ts';
-import { isWithin } from '../lake/documents/stored-time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/days.ts';
+import type { ReportState } from '../lake/report-state.ts';
+import { isWithin } from '../lake/stored-time.ts';
 import type { Continuation } from '../planning/plan.ts';
 import type { RunContext } from '../context/context.ts';
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
-import { vacuumIceberg } from '../iceberg/index.ts';
+import { vacuumIceberg } from '../catalog/iceberg/index.ts';
 import { hasNewEvents, sendEvents } from './send-events.ts';
 import { vacuumLedgerTable, forgetOldVersions, vacuum } from './vacuum.ts';
-import { DAY_MS, monthOf, monthsFrom } from '../days.ts';
-import { asBrandReportsError, rethrowBugs } from '../errors.ts';
-import { undamaged } from '../lake/documents/cas-document.ts';
-import { fewerRead, hasRows, undamagedLedgers } from '../lake/documents/ledger.ts';
+import { DAY_MS, monthOf, monthsFrom } from '../base/days.ts';
+import { asBrandReportsError, rethrowBugs } from '../base/errors.ts';
+import { undamaged } from '../lake/cas-document.ts';
+import { fewerRead, hasRows, undamagedLedgers } from '../lake/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -15,12 +15,12 @@ import {
   monthContent,
   recordMonths,
   withLastRun,
-} from '../lake/documents/report-state.ts';
-import { sizeOfSchema } from '../lake/documents/schema.ts';
+} from '../lake/report-state.ts';
+import { sizeOfSchema } from '../lake/schema.ts';
 import { LEDGER_TABLES } from '../lake/paths.ts';
-import { type ReportOutcome, countFailedDays, errorSummary } from '../outcome.ts';
+import { type ReportOutcome, countFailedDays, errorSummary } from '../base/outcome.ts';
 import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
-import { hasPendingPublication } from '../pipeline/publish.ts';
+import { hasPendingPublication } from '../day/publish.ts';
 import { runDataChecks } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';

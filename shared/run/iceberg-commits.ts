@@ -3,8 +3,8 @@
  * table. With a commit for each of 300 hourly brands, the metadata would name 7,200 snapshots of the last 24 hours.
  */
 import type { BrandReport } from '../context/context.ts';
-import { MINUTE_MS } from '../days.ts';
-import { type IcebergChange, publishIceberg } from '../iceberg/index.ts';
+import { MINUTE_MS } from '../base/days.ts';
+import { type IcebergChange, publishIceberg } from '../catalog/iceberg/index.ts';
 import { BRANDS_AT_ONCE } from './turns.ts';
 
 /** Fewer than the brands that run at once, so that there are always brands whose end makes a commit due. */

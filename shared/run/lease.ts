@@ -11,11 +11,11 @@
  * requests until the holder's next renewal. The lease protects no data: compare-and-swap alone makes overlapping runs
  * safe (I5).
  */
-import { MINUTE_MS } from '../days.ts';
-import { BrandReportsError, rethrowBugs } from '../errors.ts';
-import { type BrandLease, heldBy, holderText, released } from '../lake/documents/brand-lease.ts';
-import type { CasDocument } from '../lake/documents/cas-document.ts';
-import type { BrandLog } from '../log-events.ts';
+import { MINUTE_MS } from '../base/days.ts';
+import { BrandReportsError, rethrowBugs } from '../base/errors.ts';
+import { type BrandLease, heldBy, holderText, released } from '../lake/brand-lease.ts';
+import type { CasDocument } from '../lake/cas-document.ts';
+import type { BrandLog } from '../base/log-events.ts';
 import type { Clock, RunRegistry } from '../ports.ts';
 import { type TimeLeft, sleepUnlessAborted, stopped } from '../service/retry.ts';
 

@@ -3,22 +3,17 @@
  * nothing but the state. A month whose ledger is damaged or lost is left out, because reading its days would overwrite
  * its contents; the other months go on.
  */
-import { monthOf, monthsFrom } from '../days.ts';
-import { type BrandReportsError, configError } from '../errors.ts';
-import { readOrDamage } from '../lake/documents/cas-document.ts';
-import type { Ledger } from '../lake/documents/ledger.ts';
-import {
-  type ReportState,
-  type SeenMonths,
-  markMonthsDirty,
-  mayBeDue,
-} from '../lake/documents/report-state.ts';
-import { sizeOfSchema } from '../lake/documents/schema.ts';
-import { errorSummary } from '../outcome.ts';
+import { monthOf, monthsFrom } from '../base/days.ts';
+import { type BrandReportsError, configError } from '../base/errors.ts';
+import { readOrDamage } from '../lake/cas-document.ts';
+import type { Ledger } from '../lake/ledger.ts';
+import { type ReportState, type SeenMonths, markMonthsDirty, mayBeDue } from '../lake/report-state.ts';
+import { sizeOfSchema } from '../lake/schema.ts';
+import { errorSummary } from '../base/outcome.ts';
 import { type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
-import { probeEndDate } from '../pipeline/probe-end-date.ts';
-import { dayShapes, pendingPublications, publishDays } from '../pipeline/publish.ts';
+import { probeEndDate } from '../day/probe-end-date.ts';
+import { dayShapes, pendingPublications, publishDays } from '../day/publish.ts';
 import { type UpstreamDay, upstreamState } from '../planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';

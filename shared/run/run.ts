@@ -2,11 +2,11 @@
  * Runs the program once: brands run concurrently, in turns (`turns.ts`), and each brand has one service client (one rate
  * limit, one server clock, one recovery from a refusal) for all its reports, which `sync.ts` reads.
  */
-import { mapConcurrent } from '../concurrency.ts';
-import { configError, redactedFailure, rethrowBugs, stackOf } from '../errors.ts';
-import { type Adoption, StoredSettings } from '../lake/documents/brand-settings.ts';
-import { type LakeDocuments, createLakeDocuments } from '../lake/documents/lake-documents.ts';
-import { bindBrand, bindReport } from '../log-events.ts';
+import { mapConcurrent } from '../base/concurrency.ts';
+import { configError, redactedFailure, rethrowBugs, stackOf } from '../base/errors.ts';
+import { type Adoption, StoredSettings } from '../lake/brand-settings.ts';
+import { type LakeDocuments, createLakeDocuments } from '../lake/lake-documents.ts';
+import { bindBrand, bindReport } from '../base/log-events.ts';
 import {
   type ReportOutcome,
   type SyncOutcome,
@@ -16,7 +16,7 @@ import {
   madeProgress,
   runSummary,
   syncOutcome,
-} from '../outcome.ts';
+} from '../base/outcome.ts';
 import {
   type FetchContext,
   type LakeAccess,

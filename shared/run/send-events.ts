@@ -4,13 +4,13 @@
  * the same event again. So each event arrives at least once, and `sequence` orders the events of a day.
  */
 import type { RunContext } from '../context/context.ts';
-import { DAY_MS } from '../days.ts';
-import { asBrandReportsError } from '../errors.ts';
+import { DAY_MS } from '../base/days.ts';
+import { asBrandReportsError } from '../base/errors.ts';
 import { findingFacts, findingsOf } from '../findings/index.ts';
-import { type Ledger, changeEvent, pendingEvents } from '../lake/documents/ledger.ts';
-import { totalsOf } from '../lake/documents/totals.ts';
-import { isWithin } from '../lake/documents/stored-time.ts';
-import { errorSummary } from '../outcome.ts';
+import { type Ledger, changeEvent, pendingEvents } from '../lake/ledger.ts';
+import { totalsOf } from '../lake/totals.ts';
+import { isWithin } from '../lake/stored-time.ts';
+import { errorSummary } from '../base/outcome.ts';
 import { committedState } from '../planning/day-state.ts';
 import { isEndOfRun } from '../service/retry.ts';
 

@@ -9,15 +9,15 @@
  * A failed day stops no other day, until five days in a row fail or a failure needs an operator. A bug ends its report:
  * the day is recorded as failed, and other reports and brands go on.
  */
-import { fetchFirstPage } from '../attempt/fetch.ts';
-import { addDays, dayOf } from '../days.ts';
+import { fetchFirstPage } from '../day/fetch.ts';
+import { addDays, dayOf } from '../base/days.ts';
 import {
   type BrandReportsError,
   asBrandReportsError,
   redactedFailure,
   rethrowBugs,
   stackOf,
-} from '../errors.ts';
+} from '../base/errors.ts';
 import { writeCoverage } from '../catalog/coverage.ts';
 import { type Ending, announceReport, examineReport, recordFailedRun, vacuumReport } from './finish.ts';
 import type { IcebergCommits } from './iceberg-commits.ts';
@@ -28,11 +28,11 @@ import {
   errorSummary,
   reportStatus,
   wasRead,
-} from '../outcome.ts';
+} from '../base/outcome.ts';
 import type { RunContext } from '../context/context.ts';
 import type { Range } from './continuation.ts';
 import { movedSince } from '../history/index.ts';
-import { type SyncedDay, syncDay } from '../pipeline/sync-day.ts';
+import { type SyncedDay, syncDay } from '../day/sync-day.ts';
 import { type ReportPlan, planDay, planReport } from './plan-report.ts';
 import { dayQueries, windowToRead } from '../planning/day-queries.ts';
 import { type DueDay, byOrder, isUrgent, readAgain } from '../planning/plan.ts';

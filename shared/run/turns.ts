@@ -1,4 +1,4 @@
-import { mapConcurrent } from '../concurrency.ts';
+import { mapConcurrent } from '../base/concurrency.ts';
 
 /** How many brands a run reads at the same time, so that its memory is bounded (I12). */
 export const BRANDS_AT_ONCE = 64;

@@ -1,7 +1,7 @@
-import { DAY_MS, monthOf } from '../days.ts';
-import { undamaged } from '../lake/documents/cas-document.ts';
-import { type DayEntry, type Ledger, forgetVersions } from '../lake/documents/ledger.ts';
-import { ageMs } from '../lake/documents/stored-time.ts';
+import { DAY_MS, monthOf } from '../base/days.ts';
+import { undamaged } from '../lake/cas-document.ts';
+import { type DayEntry, type Ledger, forgetVersions } from '../lake/ledger.ts';
+import { ageMs } from '../lake/stored-time.ts';
 import {
   brandPartitions,
   brandRawPrefix,

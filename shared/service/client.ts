@@ -3,11 +3,11 @@
  * credentials. I10: every attempt has its own date header, and each possible cause of a refusal (clock, credentials) is tried once per run. I9:
  * text from outside is quoted only after redaction.
  */
-import { fullJitterMs } from '../backoff.ts';
-import { DAY_MS } from '../days.ts';
-import { BrandReportsError, configError } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
-import type { BrandLog } from '../log-events.ts';
+import { fullJitterMs } from '../base/backoff.ts';
+import { DAY_MS } from '../base/days.ts';
+import { BrandReportsError, configError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { BrandLog } from '../base/log-events.ts';
 import type {
   CredentialSource,
   Credentials,

@@ -1,6 +1,6 @@
-import { configError } from '../errors.ts';
+import { configError } from '../base/errors.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
-import { shownAddress } from '../validation/base-url.ts';
+import { shownAddress } from '../settings/base-url.ts';
 import { quoted, redactor } from './redact.ts';
 
 /**

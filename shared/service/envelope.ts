@@ -5,8 +5,8 @@
  * quote only through `quote`, which redacts (I9). The records of a page are found in `data`.
  */
 import { isUtf8 } from 'node:buffer';
-import type { ErrorCode } from '../error-codes.ts';
-import { BrandReportsError, type ErrorContext, type ErrorKind } from '../errors.ts';
+import type { ErrorCode } from '../base/error-codes.ts';
+import { BrandReportsError, type ErrorContext, type ErrorKind } from '../base/errors.ts';
 import {
   duplicateKeys,
   type Json,
@@ -16,7 +16,7 @@ import {
   numberText,
   parseJson,
   stringifyJson,
-} from '../json.ts';
+} from '../base/json.ts';
 import type { HttpResponse, HttpResult, ReportService, ServiceResponse } from '../ports.ts';
 import { excessOf, formOf } from '../records/json-form.ts';
 import { type RecordList, recordListOf, recordsOfList } from '../records/record-list.ts';

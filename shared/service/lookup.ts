@@ -5,7 +5,7 @@ import {
   isJsonObject,
   numberText,
   rawNumber,
-} from '../json.ts';
+} from '../base/json.ts';
 import type { ReportService } from '../ports.ts';
 import { withoutZeros } from '../records/record-list.ts';
 import type { Lookup, UpstreamRecord } from '../reports/definition.ts';

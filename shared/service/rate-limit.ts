@@ -4,8 +4,8 @@
  * the rate, each success raises it by 2 % of the highest rate, and `Retry-After` pauses all requests. A request that
  * gets no slot within the time of the run fails.
  */
-import { MINUTE_MS } from '../days.ts';
-import { BrandReportsError } from '../errors.ts';
+import { MINUTE_MS } from '../base/days.ts';
+import { BrandReportsError } from '../base/errors.ts';
 import type { Turn } from '../ports.ts';
 import { createRequestQueue } from './request-queue.ts';
 import { type Sleep, sleepUnlessAborted, stopped, throwIfStopped } from './retry.ts';

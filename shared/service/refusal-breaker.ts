@@ -4,7 +4,7 @@
  * time. If the service has refused two requests and accepted none, the run sends no more. A request that is corrected
  * and signed again (I10) counts as the same request: no other request goes in between.
  */
-import { BrandReportsError } from '../errors.ts';
+import { BrandReportsError } from '../base/errors.ts';
 import { pause } from './retry.ts';
 
 const MAX_REFUSALS = 2;

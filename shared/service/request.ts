@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Json, type JsonObject, numberText, stringifyJson } from '../json.ts';
+import { type Json, type JsonObject, numberText, stringifyJson } from '../base/json.ts';
 import type { Credentials, HttpRequest } from '../ports.ts';
 
 /** Routing parameters are always in the query string; with GET the fields are too (docs/explanation/interface.md, section 4). */

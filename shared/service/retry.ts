@@ -1,7 +1,7 @@
-import type { Backoff } from '../backoff.ts';
-import { MINUTE_MS } from '../days.ts';
-import type { ErrorCode } from '../error-codes.ts';
-import { BrandReportsError } from '../errors.ts';
+import type { Backoff } from '../base/backoff.ts';
+import { MINUTE_MS } from '../base/days.ts';
+import type { ErrorCode } from '../base/error-codes.ts';
+import { BrandReportsError } from '../base/errors.ts';
 import type { HttpHeaders } from '../ports.ts';
 import { parseHttpDate } from './server-clock.ts';
 

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../days.ts';
+import { MINUTE_MS } from '../base/days.ts';
 import type { HttpHeaders } from '../ports.ts';
 
 const TOLERANCE_MS = 2_000;

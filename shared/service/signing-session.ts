@@ -4,8 +4,8 @@
  * credentials are read again, once per run, and the request is signed again only if they changed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { BrandReportsError } from '../errors.ts';
-import type { BrandLog } from '../log-events.ts';
+import { BrandReportsError } from '../base/errors.ts';
+import type { BrandLog } from '../base/log-events.ts';
 import type { CredentialSource, Credentials } from '../ports.ts';
 import type { ServiceClock } from './server-clock.ts';
 import { OTHER_BASE_URL, readCredentials } from './credentials.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { intervalMs } from '../days.ts';
-import { bool, integer, like, number, object, oneOf } from '../validation/input.ts';
+import { intervalMs } from '../base/days.ts';
+import { bool, integer, like, number, object, oneOf } from './input.ts';
 
 export const HOURLY = 'rate(1 hour)';
 const RATE = /^rate\(([1-9]\d{0,4} (?:minute|hour|day)s?)\)$/;

@@ -1,6 +1,6 @@
 /* Settings are a JSON file in the code of the functions, so that CloudFormation updates both together and rolls both back. */
 import * as z from 'zod/mini';
-import { isJsonObject } from '../json.ts';
+import { isJsonObject } from '../base/json.ts';
 import type { Settings } from './settings.ts';
 
 export const SETTINGS_FILE = 'settings.json';

@@ -1,24 +1,14 @@
 /** What belongs to a report is in its definition. A test compares docs/reference/settings.md with this schema. */
 import * as z from 'zod/mini';
-import { DAY_MS, intervalMs, isDay, later } from '../days.ts';
+import { DAY_MS, intervalMs, isDay, later } from '../base/days.ts';
 import { deploymentSchema } from './deployment.ts';
-import { configError } from '../errors.ts';
-import { isJsonObject } from '../json.ts';
-import { BASE_URL, isBaseUrl } from '../validation/base-url.ts';
-import { parseJsonc } from '../validation/jsonc.ts';
-import {
-  NOT_A_SETTING,
-  bool,
-  integer,
-  like,
-  number,
-  object,
-  oneOf,
-  parseInput,
-  text,
-} from '../validation/input.ts';
-import { DERIVED_COLUMNS, DAY_PARTITION_KEYS, ALLOWED_TYPES, parseColumnType } from '../column-types.ts';
-import { ROLES } from '../roles/index.ts';
+import { configError } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
+import { BASE_URL, isBaseUrl } from './base-url.ts';
+import { parseJsonc } from './jsonc.ts';
+import { NOT_A_SETTING, bool, integer, like, number, object, oneOf, parseInput, text } from './input.ts';
+import { DERIVED_COLUMNS, DAY_PARTITION_KEYS, ALLOWED_TYPES, parseColumnType } from '../base/column-types.ts';
+import { ROLES } from '../reports/roles.ts';
 import { TIME_ZONE, isTimeZone, likelyZones } from './time-zone.ts';
 import {
   STATE_WORDS,

@@ -1,5 +1,5 @@
 /** Intl also accepts abbreviations and offsets: it takes BST for Dhaka, EST for Panama, and an offset has no summer time. */
-import { closestMatch } from '../validation/closest-match.ts';
+import { closestMatch } from './closest-match.ts';
 
 /** Zones of many brands, with abbreviations and other names. One of these is shown for zones with the same days. */
 const USUAL: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquetMetadata } from 'hyparquet';
-import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../shared/base/json.ts';
 import { stringOf } from '../fakes/aws-json-server.ts';
 import type { startGlueServer } from '../fakes/glue-server.ts';
 import type { startS3Server } from '../fakes/s3-server.ts';

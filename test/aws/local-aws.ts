@@ -9,7 +9,7 @@ import { GlueClient, paginateGetPartitions, paginateGetTables } from '@aws-sdk/c
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/base/json.ts';
 import { awsTestOptions } from '../fakes/aws-test-options.ts';
 import { startFunctionsServer } from './functions-server.ts';
 

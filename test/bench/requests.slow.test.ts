@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Spent, spentBy } from '../../bench/requests/simulated.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
 
 describe.each([
   { service: 'includes the end of a range', interpretation: {} },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { coverageRows } from '../../shared/catalog/coverage.ts';
-import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import type { DayEntry } from '../../shared/lake/ledger.ts';
 import { entriesIn } from '../../shared/findings/findings.ts';
 import { NOW, NOW_MS, ledgersOf, policy, readAt } from '../planning/entries.ts';
 

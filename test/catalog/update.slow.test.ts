@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
 import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
-import { type JsonObject, isJsonObject } from '../../shared/json.ts';
-import { type Row, baseSchema } from '../../shared/lake/table/columns.ts';
-import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
+import { type JsonObject, isJsonObject } from '../../shared/base/json.ts';
+import { type Row, baseSchema } from '../../shared/table/columns.ts';
+import { readParquetRows } from '../../shared/table/coded-columns.ts';
 import { CATALOG_STAMP_KEY, LEDGER_TABLES, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import { type ReportDefinition, allViews, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -1,9 +1,9 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type TableRoles, viewOver } from '../../shared/catalog/view-roles.ts';
-import type { Column } from '../../shared/column-types.ts';
-import { baseSchema } from '../../shared/lake/table/columns.ts';
-import type { BrandRoles } from '../../shared/lake/documents/brand-settings.ts';
+import type { Column } from '../../shared/base/column-types.ts';
+import { baseSchema } from '../../shared/table/columns.ts';
+import type { BrandRoles } from '../../shared/lake/brand-settings.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { COMPLETE_STATES, PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { createViews, insert } from '../views/lake-views.ts';

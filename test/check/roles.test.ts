@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { recordFindings } from '../../shared/check/record-findings.ts';
 import { rolesInSample, timeField } from '../../shared/check/roles.ts';
 import { timesOf } from '../../shared/check/zone.ts';
-import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
+import { type JsonObject, isJsonObject, parseJson } from '../../shared/base/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 

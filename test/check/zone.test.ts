@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DAY_MS, endOfDay, startOfDay } from '../../shared/days.ts';
+import { DAY_MS, endOfDay, startOfDay } from '../../shared/base/days.ts';
 import {
   type SeenDay,
   contradiction,

@@ -8,13 +8,13 @@ import { closeSums, erasedSums, monthSources, movedTotals, openHistories } from 
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { readStatements } from '../../cli/statement.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { DAY_MS } from '../../shared/days.ts';
-import { readCloses } from '../../shared/lake/documents/close.ts';
+import { DAY_MS } from '../../shared/base/days.ts';
+import { readCloses } from '../../shared/lake/close.ts';
 import { closeKey } from '../../shared/lake/paths.ts';
 import { type CloseOptions, closeMonth, removeCloses } from '../../shared/operations/close-month.ts';
 import { erase, undoErasure } from '../../shared/operations/erase.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { type Json, type JsonObject, rawNumber } from '../../shared/json.ts';
+import { type Json, type JsonObject, rawNumber } from '../../shared/base/json.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { rewriteDocument } from '../sync/lake-contents.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, matchesGlob } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { databaseFile } from '../../cli/open-database.ts';
-import { addDays, monthOf } from '../../shared/days.ts';
+import { addDays, monthOf } from '../../shared/base/days.ts';
 import { DOCUMENT_PREFIXES, OTHER_PREFIXES, WATCH_KEY } from '../../shared/lake/paths.ts';
 import { textOf } from '../docs/pages.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';

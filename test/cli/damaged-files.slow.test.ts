@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { query } from '../../cli/query-result.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { DAY_MS } from '../../shared/days.ts';
+import { DAY_MS } from '../../shared/base/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { restate } from '../../sample/brand.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';

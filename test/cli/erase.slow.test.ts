@@ -2,7 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
+import { readParquetRows } from '../../shared/table/coded-columns.ts';
 import { KINDS } from '../../shared/operations/erased-objects.ts';
 import { outcomeIn, runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';

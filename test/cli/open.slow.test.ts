@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { databaseFile, rewriteDatabase, scriptOf, writeDatabase } from '../../cli/open-database.ts';
 import { createSqlConnection, viewsOfLake } from '../../cli/sql-tables.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { addDays } from '../../shared/days.ts';
+import { addDays } from '../../shared/base/days.ts';
 import { restate } from '../../sample/brand.ts';
 import { LEDGER_TABLES, beforeTable } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -2,8 +2,8 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type JsonObject, numberText } from '../../shared/json.ts';
-import { addDays, dayOf, startOfDay } from '../../shared/days.ts';
+import { type JsonObject, numberText } from '../../shared/base/json.ts';
+import { addDays, dayOf, startOfDay } from '../../shared/base/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type BrandSettings, loadSettings } from '../../shared/settings/settings.ts';
 import { textOf } from '../docs/pages.ts';

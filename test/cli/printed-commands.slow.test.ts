@@ -8,7 +8,7 @@ import { printedCommand, rememberFlags, withRunnableCommands } from '../../cli/p
 import { CliCommand } from '../../cli/options.ts';
 import { commands } from '../../cli/program.ts';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
-import { REPEATED_FLAGS, commandLine } from '../../shared/command-line.ts';
+import { REPEATED_FLAGS, commandLine } from '../../shared/base/command-line.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';

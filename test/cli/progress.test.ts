@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { note } from '../../cli/output.ts';
 import { showLine, showProgress } from '../../cli/progress.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 
 const HOSTILE = 'acme \x1b]52;c;UFdO\x07\u009b2J\u202e\r\nok: forged';
 const ERASE_LINE = '\r\x1b[2K';

@@ -2,7 +2,7 @@ import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { addDays } from '../../shared/days.ts';
+import { addDays } from '../../shared/base/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 

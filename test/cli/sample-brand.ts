@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type ReportName, type SampleBrand, restate } from '../../sample/brand.ts';
 import { type SampleOptions, type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials } from '../../sample/settings.ts';
-import { addDays, dayOf, endOfDay } from '../../shared/days.ts';
+import { addDays, dayOf, endOfDay } from '../../shared/base/days.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 
 const ZONE = 'America/New_York';

@@ -1,8 +1,8 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { monthOf } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
+import { monthOf } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 

@@ -6,7 +6,7 @@ import type { Past } from '../../cli/options.ts';
 import { createSqlConnection } from '../../cli/sql-tables.ts';
 import { restate } from '../../sample/brand.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { writeLake } from '../fakes/lake-on-disk.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';

@@ -4,7 +4,7 @@ import { type Comparison, erasedTotalsOf, totalsAt } from '../../cli/close-sums.
 import { literal } from '../../cli/sql-files.ts';
 import { ENTRIES_TABLE, addEntries } from '../../cli/statement.ts';
 import { closesRows } from '../../shared/catalog/closes-table.ts';
-import type { Close, MoneyTable } from '../../shared/lake/documents/close.ts';
+import type { Close, MoneyTable } from '../../shared/lake/close.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { transactions } from '../../shared/reports/transactions.ts';
 import { sinceClose } from '../../shared/reports/views/since-close.ts';

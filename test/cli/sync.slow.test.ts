@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, type ReportName } from '../../sample/brand.ts';
 import { syncText } from '../../cli/commands/sync.ts';
-import { daysFrom } from '../../shared/days.ts';
+import { daysFrom } from '../../shared/base/days.ts';
 import { startSecretsServer } from '../fakes/secrets-server.ts';
 import { type CliResult, outcomeIn, runCli, startCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Held, type ReportName, restate } from '../../sample/brand.ts';
-import { addDays, monthOf } from '../../shared/days.ts';
+import { addDays, monthOf } from '../../shared/base/days.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
 import { pythonPackages } from '../fakes/python-packages.ts';

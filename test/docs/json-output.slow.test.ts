@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { restate } from '../../sample/brand.ts';
-import { addDays, dayOf, monthOf } from '../../shared/days.ts';
+import { addDays, dayOf, monthOf } from '../../shared/base/days.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
 import { schemas, textOf } from './pages.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { reports } from '../../shared/reports/index.ts';
 import { loadSettings } from '../../shared/settings/settings.ts';
-import { parseJsonc } from '../../shared/validation/jsonc.ts';
+import { parseJsonc } from '../../shared/settings/jsonc.ts';
 import { type Block, blocksOf, pages } from './pages.ts';
 
 const BRAND = {

@@ -42,7 +42,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const run = promisify(execFile);
 
 it('the classes of the page compile', async () => {
-  const config = { extends: '../tsconfig.json', include: ['*.ts', '../shared/kernel/*.d.ts'] };
+  const config = { extends: '../tsconfig.json', include: ['*.ts', '../shared/records/*.d.ts'] };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
   const { stdout } = await run('tsc', ['--noEmit', '--project', folder]).catch((error: unknown) => ({
     stdout: z.parse(z.object({ stdout: z.string() }), error).stdout,

@@ -4,9 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import { PAGES } from '../../bench/reference.ts';
 import { EXIT } from '../../cli/exit-codes.ts';
 import { commands } from '../../cli/program.ts';
-import { ERROR_KINDS } from '../../shared/errors.ts';
-import { EVENTS } from '../../shared/log-events.ts';
-import { STATUSES } from '../../shared/outcome.ts';
+import { ERROR_KINDS } from '../../shared/base/errors.ts';
+import { EVENTS } from '../../shared/base/log-events.ts';
+import { STATUSES } from '../../shared/base/outcome.ts';
 import { DAY_STATES, PROBLEM_STATES } from '../../shared/planning/day-state.ts';
 import { root, schemas, sectionOf, textOf } from './pages.ts';
 
@@ -47,8 +47,8 @@ describe('docs/reference/errors.md', () => {
   const page = textOf('docs/reference/errors.md');
   const codes = [...page.matchAll(/^\| `([a-z_8<>]+)` \| .+ \| .+ \|$/gm)].map(([, code = '']) => code);
 
-  it('has each code of shared/error-codes.ts once, with its cause and its remedy', () => {
-    const names = textOf('shared/error-codes.ts').replace(/`http_[^`]*`/, "'http_<status>'");
+  it('has each code of shared/base/error-codes.ts once, with its cause and its remedy', () => {
+    const names = textOf('shared/base/error-codes.ts').replace(/`http_[^`]*`/, "'http_<status>'");
     const declared = [...names.matchAll(/'([^']+)'/g)].map(([, code = '']) => code);
     expect(declared.length).toBeGreaterThan(100);
     expect(codes.toSorted()).toEqual(declared.toSorted());
@@ -56,7 +56,7 @@ describe('docs/reference/errors.md', () => {
 
   it('has no code that no source throws', () => {
     const sources = sourcesOf('shared', 'cli', 'functions', 'infra', 'sample');
-    sources.delete('shared/error-codes.ts');
+    sources.delete('shared/base/error-codes.ts');
     const all = [...sources.values()].join('\n');
     // Two forms are put together: `http_503`, `unknown_report`.
     const isThrown = (code: string) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { freshness } from '../../shared/catalog/freshness.ts';
 import { type ReportView, allViews, rolesUsedBy } from '../../shared/reports/definition.ts';
-import { ROLES } from '../../shared/roles/index.ts';
+import { ROLES } from '../../shared/reports/roles.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { sectionOf, textOf } from './pages.ts';
 

@@ -2,7 +2,13 @@
  * Serves AWS's JSON 1.1 protocol over real HTTP: operations by name, errors as AWS returns them, permissions checked
  * first. The doubles of Glue and Secrets Manager use it, so that tests run the real SDK clients.
  */
-import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../shared/json.ts';
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  parseJson,
+  stringifyJson,
+} from '../../shared/base/json.ts';
 import { type Access, accessKeyOf } from './access.ts';
 import { type HttpServer, startHttpServer } from './http-server.ts';
 

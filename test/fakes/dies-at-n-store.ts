@@ -2,7 +2,7 @@
  * Fault: the process dies at its n-th operation on the lake, just before or just after the operation takes effect.
  * Store and catalog share one count, so that a test can visit every moment at which a process can die.
  */
-import type { ErrorSummary } from '../../shared/outcome.ts';
+import type { ErrorSummary } from '../../shared/base/outcome.ts';
 import type { Catalog, ObjectStore } from '../../shared/ports.ts';
 import { type Around, catalogAround, storeAround } from './lake-around.ts';
 

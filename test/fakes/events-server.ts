@@ -2,7 +2,7 @@
  * Serves EventBridge's PutEvents and DescribeEventBus over real HTTP. Of the events in one request, some can be accepted
  * and others refused. Faults: `refuse` decides about each event; `failNext` answers whole requests with an error.
  */
-import { isJsonObject, type JsonObject, parseJson } from '../../shared/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../shared/base/json.ts';
 import { type Access, PLACE } from './access.ts';
 import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 

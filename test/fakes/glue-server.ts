@@ -3,7 +3,7 @@
  * Faults: `deny` refuses every call; `beforeWrite` runs code just before the next write, such as the write of another run.
  */
 import { GlueClient } from '@aws-sdk/client-glue';
-import { isJsonObject, type Json, type JsonObject } from '../../shared/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../shared/base/json.ts';
 import { type Access, PLACE } from './access.ts';
 import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 import { icebergDatabase } from '../../shared/lake/paths.ts';

@@ -1,7 +1,7 @@
 /** Writes a lake in memory to a folder, for programs that open files, such as DuckDB. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { LAKE_FORMAT } from '../../shared/lake/documents/lake-format.ts';
+import { LAKE_FORMAT } from '../../shared/lake/lake-format.ts';
 import { FORMAT_KEY } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 

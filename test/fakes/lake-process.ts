@@ -4,7 +4,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { createLocalRunRegistry } from '../../shared/adapters/local/lock.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
-import { asBrandReportsError } from '../../shared/errors.ts';
+import { asBrandReportsError } from '../../shared/base/errors.ts';
 
 // Usage: `count <lake> <times>` increments a counter by compare-and-swap; `live <lake> <run>` registers a run and stays;
 // `fail <lake> <what>` prints the error codes of a new run; `files`: with no file descriptor left.

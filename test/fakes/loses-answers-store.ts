@@ -2,7 +2,7 @@
  * Fault: the store performs a write and does not confirm it. The answer is an error, or a conflict with the writer's
  * own write. Compare-and-swap must recognise its own write in both cases.
  */
-import { BrandReportsError } from '../../shared/errors.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 
 /**

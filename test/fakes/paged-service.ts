@@ -2,7 +2,7 @@
  * Answers page by page without a network, in each pagination style and under each interpretation of it. It records the
  * fields of every request in `requests`.
  */
-import { type Json, type JsonObject, stringifyJson } from '../../shared/json.ts';
+import { type Json, type JsonObject, stringifyJson } from '../../shared/base/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
 import type { PagedStyle } from '../../shared/service/paging/page.ts';
 

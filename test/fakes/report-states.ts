@@ -1,5 +1,5 @@
-import { parseJson } from '../../shared/json.ts';
-import { type ReportState, NO_STATE, parseBrandState } from '../../shared/lake/documents/report-state.ts';
+import { parseJson } from '../../shared/base/json.ts';
+import { type ReportState, NO_STATE, parseBrandState } from '../../shared/lake/report-state.ts';
 import { brandStateKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 

@@ -3,7 +3,7 @@
  * Faults: a body that is cut off, a connection that is reset, a response that never comes.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Json, parseJson, stringifyJson } from '../../shared/json.ts';
+import { type Json, parseJson, stringifyJson } from '../../shared/base/json.ts';
 import { startHttpServer } from './http-server.ts';
 
 export interface Received {

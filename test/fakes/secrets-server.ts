@@ -3,7 +3,7 @@
  * Fault: a secret may be an `AwsFault`, which is then the answer.
  */
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { JsonObject } from '../../shared/json.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import { type Access, PLACE } from './access.ts';
 import { AwsFault, type Needed, startAwsJsonServer, stringOf } from './aws-json-server.ts';
 import { awsTestOptions } from './aws-test-options.ts';

@@ -3,8 +3,8 @@
  * milliseconds. A process may pause, die, or lose the answer of a write. A store that delays a write may deliver it long
  * after its writer has given up. The lease and the rate limit are the real code; everything around them is simulated.
  */
-import { BrandReportsError, asBrandReportsError } from '../../shared/errors.ts';
-import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
+import { BrandReportsError, asBrandReportsError } from '../../shared/base/errors.ts';
+import { createLakeDocuments } from '../../shared/lake/lake-documents.ts';
 import type { Clock, ObjectStore } from '../../shared/ports.ts';
 import { createLease } from '../../shared/run/lease.ts';
 import { createRateLimiter } from '../../shared/service/rate-limit.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { addDays } from '../../shared/days.ts';
+import { addDays } from '../../shared/base/days.ts';
 import { type FieldFacts, fieldFindings } from '../../shared/findings/field-findings.ts';
-import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
-import type { NewColumns } from '../../shared/lake/documents/schema.ts';
+import type { Committed, DayEntry } from '../../shared/lake/ledger.ts';
+import type { NewColumns } from '../../shared/lake/schema.ts';
 import { readAt } from '../planning/entries.ts';
 
 const FIRST = '2026-03-01';

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { addDays } from '../../shared/days.ts';
-import type { Committed } from '../../shared/lake/documents/ledger.ts';
+import { addDays } from '../../shared/base/days.ts';
+import type { Committed } from '../../shared/lake/ledger.ts';
 import {
   type FindingFacts,
   carriedChecks,
   findingsOf,
   findingsText,
 } from '../../shared/findings/findings.ts';
-import type { Column } from '../../shared/column-types.ts';
+import type { Column } from '../../shared/base/column-types.ts';
 import type { Check } from '../../shared/reports/definition.ts';
 import { NOW, policy, readAt } from '../planning/entries.ts';
 

@@ -5,7 +5,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as z from 'zod/mini';
 import { recordsOfDay } from '../../sample/brand.ts';
-import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
+import { addDays, dayOf, daysFrom } from '../../shared/base/days.ts';
 import { type Deployment, deployToDoubles } from './deployed.ts';
 
 const TODAY = dayOf(Date.now(), 'UTC');

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import * as z from 'zod/mini';
 import { handler } from '../../functions/watch.lambda.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
-import { addDays, addMonths, dayOf, monthOf } from '../../shared/days.ts';
-import { inOurFormat } from '../../shared/lake/documents/lake-format.ts';
+import { addDays, addMonths, dayOf, monthOf } from '../../shared/base/days.ts';
+import { inOurFormat } from '../../shared/lake/lake-format.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { DEFAULT_BUS, startEventsServer } from '../fakes/events-server.ts';
@@ -14,8 +14,8 @@ import { startSnsServer } from '../fakes/sns-server.ts';
 import { SETTINGS_FILE, settingsText } from '../../shared/settings/settings-file.ts';
 import { startGlueServer } from '../fakes/glue-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
-import { failure } from '../status/made-statuses.ts';
-import { readDay, storeDays } from '../status/stored-ledgers.ts';
+import { failure } from '../watch/made-statuses.ts';
+import { readDay, storeDays } from '../watch/stored-ledgers.ts';
 
 const TODAY = dayOf(Date.now(), 'UTC');
 const YESTERDAY = addDays(TODAY, -1);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Column } from '../../shared/column-types.ts';
+import type { Column } from '../../shared/base/column-types.ts';
 import { NotedKey, chosenKey } from '../../shared/history/record-key.ts';
-import { openCodedFile } from '../../shared/lake/table/coded-columns.ts';
-import { CodedRows } from '../../shared/lake/table/coded-rows.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
+import { openCodedFile } from '../../shared/table/coded-columns.ts';
+import { CodedRows } from '../../shared/table/coded-rows.ts';
+import type { Row } from '../../shared/table/columns.ts';
 import { orders as report } from '../../shared/reports/orders.ts';
 import { runs } from '../fixtures/property-runs.ts';
-import { parquetOf, readable } from '../lake/table/parquet-files.ts';
+import { parquetOf, readable } from '../table/parquet-files.ts';
 import { dayOf, HOUR } from './day.ts';
 
 const COLUMNS: readonly Column[] = [

@@ -1,17 +1,17 @@
 /** A day in memory whose versions are replaced one after another, with what its records were before. */
 import { runClock } from '../../shared/context/context.ts';
-import type { Column } from '../../shared/column-types.ts';
+import type { Column } from '../../shared/base/column-types.ts';
 import { historyAfter } from '../../shared/history/index.ts';
-import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
-import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
+import { createLakeDocuments } from '../../shared/lake/lake-documents.ts';
+import type { Committed, DayEntry } from '../../shared/lake/ledger.ts';
 import { beforeTable, versionKey } from '../../shared/lake/paths.ts';
-import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
-import { readContent } from '../../shared/lake/table/read-content.ts';
+import { readParquetRows } from '../../shared/table/coded-columns.ts';
+import type { Row } from '../../shared/table/columns.ts';
+import { readContent } from '../../shared/lake/read-content.ts';
 import type { ReportSettings } from '../../shared/settings/settings.ts';
 import { orders as report } from '../../shared/reports/orders.ts';
 import { memoryStore } from '../fakes/memory-store.ts';
-import { parquetOf, readable } from '../lake/table/parquet-files.ts';
+import { parquetOf, readable } from '../table/parquet-files.ts';
 import { readAt } from '../planning/entries.ts';
 import { blindRegistry } from '../sync/sample-lake.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Column, typeSpec } from '../../shared/column-types.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
+import { type Column, typeSpec } from '../../shared/base/column-types.ts';
+import type { Row } from '../../shared/table/columns.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { dayOf } from './day.ts';
 import { keyTextOf, recordsAt } from './places.ts';

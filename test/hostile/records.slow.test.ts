@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { type Json, type JsonObject, parseJson, rawNumber } from '../../shared/json.ts';
+import { type Json, type JsonObject, parseJson, rawNumber } from '../../shared/base/json.ts';
 import { wrongReports } from '../sync/lake-contents.ts';
 import { REPORTS, type SampleLake, sampleLake } from '../sync/sample-lake.ts';
 

@@ -3,8 +3,8 @@
  * role is used, and each call is allowed by its role. `UNEXERCISED` lists the permissions that no such life can use,
  * with the reason.
  */
-import { DAY_MS, addDays, dayOf } from '../../shared/days.ts';
-import { isJsonObject } from '../../shared/json.ts';
+import { DAY_MS, addDays, dayOf } from '../../shared/base/days.ts';
+import { isJsonObject } from '../../shared/base/json.ts';
 import { LEDGER_TABLES, beforeTable, closeKey, schemaKey } from '../../shared/lake/paths.ts';
 import { dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -26,7 +26,8 @@ export const UNEXERCISED: readonly { name?: string; action: RegExp; resource: Re
   {
     action: /^s3:DeleteObject$/,
     resource: /^arn:aws:s3:::lake\/iceberg\//,
-    reason: 'metadata is deleted days after its snapshots: test/iceberg/publish.slow.test.ts lets them pass',
+    reason:
+      'metadata is deleted days after its snapshots: test/catalog/iceberg/publish.slow.test.ts lets them pass',
   },
   {
     action: /^s3:AbortMultipartUpload$/,

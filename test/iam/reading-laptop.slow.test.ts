@@ -8,7 +8,7 @@ import * as z from 'zod/mini';
 import { runCli } from '../cli/run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
 import { restate } from '../../sample/brand.ts';
-import { addDays, dayOf, daysBetween } from '../../shared/days.ts';
+import { addDays, dayOf, daysBetween } from '../../shared/base/days.ts';
 import { textOf } from '../docs/pages.ts';
 import { startS3Server } from '../fakes/s3-server.ts';
 import { uploadFolder } from '../fakes/upload-folder.ts';

@@ -1,7 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { ExecutionError, StateMachine } from 'aws-local-stepfunctions';
 import * as z from 'zod/mini';
-import { isJsonObject } from '../../shared/json.ts';
+import { isJsonObject } from '../../shared/base/json.ts';
 
 export interface Doubles {
   /** Replaces every function; the `name` of a thrown error is the error of the task. */

@@ -12,7 +12,7 @@ import { restate } from '../../sample/brand.ts';
 import { type SampleService, startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { newId } from '../../shared/adapters/system-clock.ts';
-import { addDays, dayOf } from '../../shared/days.ts';
+import { addDays, dayOf } from '../../shared/base/days.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
 

@@ -17,10 +17,10 @@ interface Module {
 const MODULES: readonly Module[] = [
   { files: 'shared/planning/{attempt-decision,day-queries,day-state,policy,refused-lookups}.ts' },
   { files: 'shared/planning/{due,plan}.ts', tests: ['planning/due', 'planning/plan'] },
-  { files: 'shared/lake/documents/*.ts' },
+  { files: 'shared/lake/*.ts' },
   { files: 'shared/run/lease.ts' },
-  { files: 'shared/lake/table/columns.ts' },
-  { files: 'shared/lake/table/typed-columns.ts', tests: ['lake/table/typed-columns', 'lake/table/columns'] },
+  { files: 'shared/table/columns.ts' },
+  { files: 'shared/table/typed-columns.ts', tests: ['lake/table/typed-columns', 'lake/table/columns'] },
   { files: 'shared/{column-types,exact-values}.ts' },
   { files: 'shared/service/paging/{end-of-pass,page}.ts' },
   { files: 'shared/service/paging/pages.ts', tests: ['service/paging/pages', 'service/paging/confirm'] },

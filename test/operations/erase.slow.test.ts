@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
+import { readParquetRows } from '../../shared/table/coded-columns.ts';
 import { createFolderIceberg } from '../../shared/adapters/local/iceberg.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/base/days.ts';
 import { type ReportName, restate } from '../../sample/brand.ts';
 import {
   closeKey,
@@ -15,10 +15,10 @@ import {
   schemaKey,
   versionKey,
 } from '../../shared/lake/paths.ts';
-import { readLedgers } from '../../shared/lake/documents/read.ts';
-import { tableStatuses } from '../../shared/status/table-statuses.ts';
-import { parseClose } from '../../shared/lake/documents/close.ts';
-import { parseJson } from '../../shared/json.ts';
+import { readLedgers } from '../../shared/lake/read.ts';
+import { tableStatuses } from '../../shared/watch/table-statuses.ts';
+import { parseClose } from '../../shared/lake/close.ts';
+import { parseJson } from '../../shared/base/json.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
 import { type EraseOptions, erase, undoErasure } from '../../shared/operations/erase.ts';
 import { KINDS } from '../../shared/operations/erased-objects.ts';
@@ -26,7 +26,7 @@ import type { Lake } from '../../shared/ports.ts';
 import { diesAtN, diesAtNCatalog } from '../fakes/dies-at-n-store.ts';
 import { type KeptVersions, versionedStore } from '../fakes/versioned-store.ts';
 import { runs } from '../fixtures/property-runs.ts';
-import { restoreAll } from '../restore/restore-all.ts';
+import { restoreAll } from './restore/restore-all.ts';
 import {
   alter,
   coverageOf,

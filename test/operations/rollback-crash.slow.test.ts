@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
 import { dayPartition, leaseKey, partitionPath, snapshotKey } from '../../shared/lake/paths.ts';
 import { type RollbackOptions, listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
-import { restoreAll } from '../restore/restore-all.ts';
+import { restoreAll } from './restore/restore-all.ts';
 import { changesOf } from '../sync/changes-of-day.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from '../sync/lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from '../sync/sample-lake.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { HOUR_MS } from '../../shared/days.ts';
+import { HOUR_MS } from '../../shared/base/days.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import type { ObjectStore } from '../../shared/ports.ts';

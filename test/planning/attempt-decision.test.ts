@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Claim, Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
-import type { Progress, Slice, SlicePart } from '../../shared/lake/documents/progress.ts';
+import type { Claim, Committed, DayEntry } from '../../shared/lake/ledger.ts';
+import type { Progress, Slice, SlicePart } from '../../shared/lake/progress.ts';
 import {
   type DaySituation,
   asResumed,

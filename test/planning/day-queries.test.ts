@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { addDays, dayOf, endOfDay, startOfDay } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
+import { addDays, dayOf, endOfDay, startOfDay } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import {
   type DayQuery,
   queryFingerprint,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
-import { dayFacts } from '../../shared/day-facts.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
+import type { DayEntry } from '../../shared/lake/ledger.ts';
+import { dayFacts } from '../../shared/day/day-facts.ts';
 import {
   DAY_STATES,
   type DayState,

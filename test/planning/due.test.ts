@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DAY_MS, HOUR_MS, addDays, dayOf, daysBetween, startOfDay } from '../../shared/days.ts';
-import type { Committed, DayEntry } from '../../shared/lake/documents/ledger.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, daysBetween, startOfDay } from '../../shared/base/days.ts';
+import type { Committed, DayEntry } from '../../shared/lake/ledger.ts';
 import {
   type Policy,
   closesAtMs,

@@ -1,5 +1,5 @@
-import { HOUR_MS, monthOf } from '../../shared/days.ts';
-import type { Committed, DayEntry, Failure, Ledger } from '../../shared/lake/documents/ledger.ts';
+import { HOUR_MS, monthOf } from '../../shared/base/days.ts';
+import type { Committed, DayEntry, Failure, Ledger } from '../../shared/lake/ledger.ts';
 import type { Policy } from '../../shared/planning/due.ts';
 
 export const ZONE = 'America/New_York';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { HOUR_MS } from '../../shared/days.ts';
-import type { RefusedLookup, Slice } from '../../shared/lake/documents/progress.ts';
+import { HOUR_MS } from '../../shared/base/days.ts';
+import type { RefusedLookup, Slice } from '../../shared/lake/progress.ts';
 import {
   EMPTY_LOOKUP_RETRY,
   REFUSED_LOOKUP_RETRY,

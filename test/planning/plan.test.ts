@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
-import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
-import { mayBeDue, NO_STATE, recordMonths } from '../../shared/lake/documents/report-state.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/base/days.ts';
+import type { DayEntry } from '../../shared/lake/ledger.ts';
+import { mayBeDue, NO_STATE, recordMonths } from '../../shared/lake/report-state.ts';
 import { type Policy, type UpstreamState, closesAtMs, monthDueAtMs } from '../../shared/planning/due.ts';
 import { type Continuation, type DueDay, plan, waitingDays } from '../../shared/planning/plan.ts';
 import type { VersionState } from '../../shared/planning/transitions.ts';

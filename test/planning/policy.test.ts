@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../shared/json.ts';
-import { HOUR_MS } from '../../shared/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
+import { HOUR_MS } from '../../shared/base/days.ts';
 import { enabledPolicy, policyFingerprint, policyOf } from '../../shared/planning/policy.ts';
 import { queryFingerprint } from '../../shared/planning/day-queries.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -7,8 +7,8 @@ import {
   type JsonObject,
   parseJson,
   stringifyJson,
-} from '../../shared/json.ts';
-import { RecordColumns } from '../../shared/lake/table/record-columns.ts';
+} from '../../shared/base/json.ts';
+import { RecordColumns } from '../../shared/table/record-columns.ts';
 import type { ReportService } from '../../shared/ports.ts';
 import {
   KIND,

@@ -6,9 +6,9 @@
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { parseJson } from '../../shared/json.ts';
-import { makeKernelsBy } from '../../shared/kernel/kernel.ts';
-import { checkedKernels } from '../kernel/checked-kernel.ts';
+import { parseJson } from '../../shared/base/json.ts';
+import { makeKernelsBy } from '../../shared/records/kernel.ts';
+import { checkedKernels } from './checked-kernel.ts';
 import { wholeNumber } from '../simulation/command.ts';
 import { checkColumns, checkScan, checkSplit } from './check-scan.ts';
 import { envelopes, mutated, mutations, oddLists, plainLists } from './record-texts.ts';

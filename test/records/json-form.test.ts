@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Json, parseJson, stringifyJson } from '../../shared/json.ts';
+import { type Json, parseJson, stringifyJson } from '../../shared/base/json.ts';
 import { formOf } from '../../shared/records/json-form.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { anyCharacter } from '../fixtures/texts.ts';

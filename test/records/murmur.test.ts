@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { allocated, copied, takeKernel } from '../../shared/kernel/kernel.ts';
+import { allocated, copied, takeKernel } from '../../shared/records/kernel.ts';
 
 function hashOf(bytes: Uint8Array, seed: number): Buffer {
   const kernel = takeKernel();

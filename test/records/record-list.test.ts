@@ -6,7 +6,7 @@ import {
   stringifyJson,
   type JsonObject,
   rawNumber,
-} from '../../shared/json.ts';
+} from '../../shared/base/json.ts';
 import {
   recordAt,
   recordListOf,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { stringifyJson } from '../../shared/json.ts';
+import { stringifyJson } from '../../shared/base/json.ts';
 import { recordsOfList } from '../../shared/records/record-list.ts';
 import { MAX_BESIDE_BYTES, type SplitEnvelope, splitEnvelope } from '../../shared/records/split-envelope.ts';
 import { checkSplit } from './check-scan.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseJson, stringifyJson } from '../../shared/json.ts';
+import { parseJson, stringifyJson } from '../../shared/base/json.ts';
 import { readRecords } from '../../shared/records/read-records.ts';
 import { writtenList, writtenRecord } from '../../shared/records/written-bytes.ts';
 import { plainLists } from './record-texts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { intervalMs } from '../../shared/days.ts';
-import { baseSchema } from '../../shared/lake/table/columns.ts';
+import { intervalMs } from '../../shared/base/days.ts';
+import { baseSchema } from '../../shared/table/columns.ts';
 import type { Filter } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { documented } from '../fixtures/documented-reports.ts';

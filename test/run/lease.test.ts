@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { parseJson } from '../../shared/json.ts';
-import { parseBrandLease } from '../../shared/lake/documents/brand-lease.ts';
-import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
+import { parseJson } from '../../shared/base/json.ts';
+import { parseBrandLease } from '../../shared/lake/brand-lease.ts';
+import { createLakeDocuments } from '../../shared/lake/lake-documents.ts';
 import { leaseKey } from '../../shared/lake/paths.ts';
 import { MAX_WAIT_MS, RENEW_EVERY_MS, TAKE_AFTER_MS, VALID_MS, createLease } from '../../shared/run/lease.ts';
 import { memoryStore } from '../fakes/memory-store.ts';

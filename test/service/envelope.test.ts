@@ -1,8 +1,8 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { stringifyJson } from '../../shared/json.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
+import { stringifyJson } from '../../shared/base/json.ts';
 import type { HttpHeaders } from '../../shared/ports.ts';
 import { MAX_BESIDE_BYTES } from '../../shared/records/split-envelope.ts';
 import { classifyResponse, type ResponseClass, wholeData } from '../../shared/service/envelope.ts';

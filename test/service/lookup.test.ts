@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type JsonObject, rawNumber, stringifyJson } from '../../shared/json.ts';
+import { type JsonObject, rawNumber, stringifyJson } from '../../shared/base/json.ts';
 import type { ReportService } from '../../shared/ports.ts';
 import type { UpstreamRecord } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createTimeBudget } from '../../shared/context/time-budget.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
 import { createRateLimiter } from '../../shared/service/rate-limit.ts';
 import { NO_TURN } from '../../shared/service/request-queue.ts';
 import { refusalOfPause } from '../../shared/service/retry.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
 import { createRefusalBreaker } from '../../shared/service/refusal-breaker.ts';
 
 const refusal = new BrandReportsError('contract', 'service_code', 'acme: the service answered code 1001', {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { parseJson } from '../../shared/json.ts';
+import { parseJson } from '../../shared/base/json.ts';
 import { digestOf, signedHeaders } from '../../shared/service/request.ts';
 
 function vector(name: string): string {

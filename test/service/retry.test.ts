@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
 import {
   SERVICE_RETRY,
   isEndOfRun,

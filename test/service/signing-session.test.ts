@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { DAY_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
-import type { BrandEvent } from '../../shared/log-events.ts';
+import { DAY_MS } from '../../shared/base/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
+import type { BrandEvent } from '../../shared/base/log-events.ts';
 import type { Credentials } from '../../shared/ports.ts';
 import { createServiceClock, httpDate } from '../../shared/service/server-clock.ts';
 import { type Signing, createSigningSession } from '../../shared/service/signing-session.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { asBrandReportsError } from '../../shared/errors.ts';
+import { asBrandReportsError } from '../../shared/base/errors.ts';
 import { documented as reports } from '../fixtures/documented-reports.ts';
 import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
 import { refunds } from '../fixtures/sixth-report.ts';

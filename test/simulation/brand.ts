@@ -2,7 +2,7 @@
  * Describes the records of a brand's service over time. A record is a list of versions, so the service's response at
  * any instant follows only from that instant: this is the oracle for the contents of a lake.
  */
-import type { JsonObject } from '../../shared/json.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 
 /** The tables whose records are stored by day; details are stored with their clicks. */

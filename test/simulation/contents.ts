@@ -1,6 +1,6 @@
 /** Reads the contents of a lake of the simulated brand, from its documents, its catalog and its snapshots. */
-import { parseJson } from '../../shared/json.ts';
-import { type DayEntry, parseLedger } from '../../shared/lake/documents/ledger.ts';
+import { parseJson } from '../../shared/base/json.ts';
+import { type DayEntry, parseLedger } from '../../shared/lake/ledger.ts';
 import {
   brandPartitions,
   dayPartition,
@@ -9,9 +9,9 @@ import {
   reportLedgersPrefix,
   snapshotKey,
 } from '../../shared/lake/paths.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
-import { readWithParquetjs } from '../../shared/lake/table/parquetjs-reader.ts';
-import type { Column } from '../../shared/column-types.ts';
+import type { Row } from '../../shared/table/columns.ts';
+import { readWithParquetjs } from '../../shared/table/parquetjs-reader.ts';
+import type { Column } from '../../shared/base/column-types.ts';
 import type { Lake, ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 

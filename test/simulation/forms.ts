@@ -2,9 +2,9 @@
  * Converts records and rows to one form: a record and a row have equal forms exactly if the row has lost nothing of the
  * record. It follows the documents on columns, not the code that writes the columns.
  */
-import type { Column, ColumnType, Value } from '../../shared/column-types.ts';
-import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../../shared/json.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
+import type { Column, ColumnType, Value } from '../../shared/base/column-types.ts';
+import { type Json, type JsonObject, isJsonObject, isRawNumber } from '../../shared/base/json.ts';
+import type { Row } from '../../shared/table/columns.ts';
 
 /** The text of each field; a field whose value is null is left out. */
 export type Form = Map<string, string>;

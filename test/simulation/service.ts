@@ -2,8 +2,8 @@
  * Simulates the service of a brand, in virtual time and without a network. It judges and pages requests by the rules of
  * the strict service, which were written only from docs/explanation/interface.md, and counts them by report and day.
  */
-import { addDays, dayOf, daysFrom } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
+import { addDays, dayOf, daysFrom } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import type { HttpHeaders, HttpRequest, HttpResponse } from '../../shared/ports.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';
 import { type CursorRules, type Held, type Page, answers } from '../strict-service/answer.ts';

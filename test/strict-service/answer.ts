@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Json, JsonObject } from '../../shared/json.ts';
+import type { Json, JsonObject } from '../../shared/base/json.ts';
 import { addDays, dayOfCompact, firstInstant } from './days.ts';
 import type { Position, Interpretation } from './interpretations.ts';
 import { type Fields, Refusal, type SignedCall } from './refuse.ts';

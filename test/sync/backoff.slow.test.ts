@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { HOUR_MS } from '../../shared/days.ts';
-import { isJsonObject } from '../../shared/json.ts';
+import { HOUR_MS } from '../../shared/base/days.ts';
+import { isJsonObject } from '../../shared/base/json.ts';
 import { ledgerKey, progressKey } from '../../shared/lake/paths.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import { coverageOf, errorOf, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
 import { BRAND, NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { LogEvent } from '../../shared/log-events.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import { bugAt } from '../fakes/bug-at.ts';
 import type { Operation } from '../fakes/lake-around.ts';
 import { CREDENTIALS, type SampleLake, ZONE, blindRegistry, sampleLake } from './sample-lake.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
-import { readMetadata } from '../../shared/lake/table/parquet-footer.ts';
-import { ROW_GROUP_CELLS } from '../../shared/lake/table/row-group-limits.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
+import { type JsonObject, isJsonObject, parseJson } from '../../shared/base/json.ts';
+import { readMetadata } from '../../shared/table/parquet-footer.ts';
+import { ROW_GROUP_CELLS } from '../../shared/table/row-group-limits.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { countingLake } from '../fakes/counting-lake.ts';
 import { startHttpServer } from '../fakes/http-server.ts';

@@ -1,6 +1,6 @@
 import type { ReportName } from '../../sample/brand.ts';
 import { beforeTable, versionKey } from '../../shared/lake/paths.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
+import type { Row } from '../../shared/table/columns.ts';
 import { ledgerEntry, rowsOf, tableOf } from './lake-contents.ts';
 import { BRAND, type SampleLake } from './sample-lake.ts';
 

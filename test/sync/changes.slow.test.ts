@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { HOUR_MS } from '../../shared/days.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
-import { parseJson } from '../../shared/json.ts';
+import { HOUR_MS } from '../../shared/base/days.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
+import { parseJson } from '../../shared/base/json.ts';
 import { dayPartition, schemaKey, snapshotKey, versionKey } from '../../shared/lake/paths.ts';
 import { storeAround } from '../fakes/lake-around.ts';
 import { alter, coverageOf, ledgerEntry, wrongReports } from './lake-contents.ts';

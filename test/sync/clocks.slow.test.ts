@@ -5,8 +5,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf, daysFrom, endOfDay } from '../../shared/days.ts';
-import type { DayOutcome } from '../../shared/outcome.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf, daysFrom, endOfDay } from '../../shared/base/days.ts';
+import type { DayOutcome } from '../../shared/base/outcome.ts';
 import { closeMonth } from '../../shared/operations/close-month.ts';
 import type { HttpHeaders, SendRequest } from '../../shared/ports.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import type { Committed } from '../../shared/lake/documents/ledger.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
+import type { Committed } from '../../shared/lake/ledger.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { changesOf } from './changes-of-day.ts';
 import { alter, coverageOf, ledgerEntries, ledgerEntry, wrongReports } from './lake-contents.ts';

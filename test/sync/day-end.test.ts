@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Held } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
-import { addDays, startOfDay } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
+import { addDays, startOfDay } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import { errorOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, ZONE, sampleLake } from './sample-lake.ts';
 

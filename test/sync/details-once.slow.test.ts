@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { recordsOfDay } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { numberText } from '../../shared/json.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
+import { numberText } from '../../shared/base/json.ts';
 import { ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';
 import type { SampleLake, SyncOptions } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

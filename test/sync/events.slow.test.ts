@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { readBrandSettings } from '../../shared/lake/documents/brand-settings.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
+import { readBrandSettings } from '../../shared/lake/brand-settings.ts';
 import { dayPartition, partitionPath } from '../../shared/lake/paths.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import { rollBack } from '../../shared/operations/rollback.ts';
 import type { Catalog, LakeEvent } from '../../shared/ports.ts';
 import { orders } from '../../shared/reports/orders.ts';

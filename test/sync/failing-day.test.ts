@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Fault } from '../../sample/faults.ts';
-import { numberText } from '../../shared/json.ts';
+import { numberText } from '../../shared/base/json.ts';
 import { errorOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Held, ReportName } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
-import { DAY_MS, HOUR_MS, addDays, dayOf, startOfDay } from '../../shared/days.ts';
-import { type JsonObject, numberText } from '../../shared/json.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, startOfDay } from '../../shared/base/days.ts';
+import { type JsonObject, numberText } from '../../shared/base/json.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Held, type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
-import { HOUR_MS } from '../../shared/days.ts';
-import { type Json, type JsonObject, isJsonObject, numberText } from '../../shared/json.ts';
+import { HOUR_MS } from '../../shared/base/days.ts';
+import { type Json, type JsonObject, isJsonObject, numberText } from '../../shared/base/json.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { coverageOf, ledgerEntry, publishedDays, rewriteDocument, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, type SyncOptions, syncUntilComplete } from './sample-lake.ts';

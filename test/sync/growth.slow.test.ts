@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, daysFrom, monthOf } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
-import type { Committed } from '../../shared/lake/documents/ledger.ts';
-import { LAST_RUN_RENEWED_MS } from '../../shared/lake/documents/report-state.ts';
-import { LAKE_FORMAT, inOurFormat } from '../../shared/lake/documents/lake-format.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, daysFrom, monthOf } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
+import type { Committed } from '../../shared/lake/ledger.ts';
+import { LAST_RUN_RENEWED_MS } from '../../shared/lake/report-state.ts';
+import { LAKE_FORMAT, inOurFormat } from '../../shared/lake/lake-format.ts';
 import {
   FORMAT_KEY,
   brandSettingsKey,

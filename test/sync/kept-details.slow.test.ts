@@ -5,9 +5,9 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Held, recordsOfDay, restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { type Json, numberText } from '../../shared/json.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
+import { type Json, numberText } from '../../shared/base/json.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { listVersions, rollBack } from '../../shared/operations/rollback.ts';
 import { clickDetails } from '../../shared/reports/click-details.ts';

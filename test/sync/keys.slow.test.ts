@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
-import { HOUR_MS, endOfDay, startOfDay } from '../../shared/days.ts';
-import { type JsonObject, numberText } from '../../shared/json.ts';
+import { HOUR_MS, endOfDay, startOfDay } from '../../shared/base/days.ts';
+import { type JsonObject, numberText } from '../../shared/base/json.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, ZONE, sampleLake, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

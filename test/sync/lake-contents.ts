@@ -5,9 +5,9 @@
  * records.
  */
 import { type ReportName, recordsOfDay, restate } from '../../sample/brand.ts';
-import { daysFrom } from '../../shared/days.ts';
-import { type JsonObject, isJsonObject, parseJson } from '../../shared/json.ts';
-import type { DayEntry } from '../../shared/lake/documents/ledger.ts';
+import { daysFrom } from '../../shared/base/days.ts';
+import { type JsonObject, isJsonObject, parseJson } from '../../shared/base/json.ts';
+import type { DayEntry } from '../../shared/lake/ledger.ts';
 import {
   dayPartition,
   brandPartitions,
@@ -15,12 +15,12 @@ import {
   schemaKey,
   snapshotKey,
 } from '../../shared/lake/paths.ts';
-import { parseStoredSchema } from '../../shared/lake/documents/schema.ts';
-import type { Row } from '../../shared/lake/table/columns.ts';
-import { rowMapper } from '../lake/table/row-mapper.ts';
-import { Digest } from '../../shared/lake/table/digest.ts';
-import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
-import type { DayOutcome, SyncOutcome } from '../../shared/outcome.ts';
+import { parseStoredSchema } from '../../shared/lake/schema.ts';
+import type { Row } from '../../shared/table/columns.ts';
+import { rowMapper } from '../table/row-mapper.ts';
+import { Digest } from '../../shared/table/digest.ts';
+import { readParquetRows } from '../../shared/table/coded-columns.ts';
+import type { DayOutcome, SyncOutcome } from '../../shared/base/outcome.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { ledgerEntries as entriesOf } from '../simulation/contents.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { HOUR_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { HOUR_MS } from '../../shared/base/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
 import { storedState } from '../fakes/report-states.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import type { ReportName } from '../../sample/brand.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 

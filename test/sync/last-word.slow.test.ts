@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { coverageOf, errorOf, ledgerEntry, outcomesOf, requestsOf, wrongReports } from './lake-contents.ts';

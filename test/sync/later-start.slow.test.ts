@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DAY_MS, daysFrom } from '../../shared/days.ts';
-import { numberText } from '../../shared/json.ts';
+import { DAY_MS, daysFrom } from '../../shared/base/days.ts';
+import { numberText } from '../../shared/base/json.ts';
 import { coverageOf, ledgerEntry } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Held, ReportName } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS, addDays, dayOf, startOfDay } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
+import { DAY_MS, HOUR_MS, addDays, dayOf, startOfDay } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import { dayPartition, snapshotKey } from '../../shared/lake/paths.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { coverageOf, ledgerEntries, ledgerEntry, outcomesOf, requestsOf, rowsOf } from './lake-contents.ts';

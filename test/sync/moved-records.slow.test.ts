@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Held, restate } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { type JsonObject, numberText } from '../../shared/json.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
+import { type JsonObject, numberText } from '../../shared/base/json.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { alter, coverageOf, ledgerEntry, outcomesOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';

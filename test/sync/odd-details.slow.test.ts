@@ -1,9 +1,9 @@
 /** Tests lookups after a restore and in an outage of their action, and readings that are disregarded. */
 import { expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { numberText } from '../../shared/json.ts';
-import { restoreAll } from '../restore/restore-all.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
+import { numberText } from '../../shared/base/json.ts';
+import { restoreAll } from '../operations/restore/restore-all.ts';
 import { coverageOf, ledgerEntry, outcomesOf } from './lake-contents.ts';
 import { BRAND, type SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { readSchema } from '../../shared/lake/documents/read.ts';
-import type { JsonObject } from '../../shared/json.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
+import { readSchema } from '../../shared/lake/read.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { wrongReports } from './lake-contents.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { MINUTE_MS } from '../../shared/days.ts';
+import { MINUTE_MS } from '../../shared/base/days.ts';
 import { runCheck } from '../../shared/check/check.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
 import { leaseKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore, RunRegistry, SendRequest } from '../../shared/ports.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ReportName, restate } from '../../sample/brand.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
 import { ledgerEntry, publishedDays, requestsOf, wrongReports } from './lake-contents.ts';
 import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Held, restate } from '../../sample/brand.ts';
-import { addDays } from '../../shared/days.ts';
-import type { Json } from '../../shared/json.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import { addDays } from '../../shared/base/days.ts';
+import type { Json } from '../../shared/base/json.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import { errorOf, ledgerEntry, wrongReports } from './lake-contents.ts';
 import { BRAND, sampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

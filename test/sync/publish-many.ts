@@ -1,12 +1,12 @@
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { openLocalStore } from '../../shared/adapters/local/store.ts';
 import { newId, systemClock } from '../../shared/adapters/system-clock.ts';
-import type { Column } from '../../shared/column-types.ts';
-import { addDays } from '../../shared/days.ts';
-import { type JsonObject, rawNumber } from '../../shared/json.ts';
+import type { Column } from '../../shared/base/column-types.ts';
+import { addDays } from '../../shared/base/days.ts';
+import { type JsonObject, rawNumber } from '../../shared/base/json.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { StoredSettings } from '../../shared/lake/documents/brand-settings.ts';
-import { createLakeDocuments } from '../../shared/lake/documents/lake-documents.ts';
+import { StoredSettings } from '../../shared/lake/brand-settings.ts';
+import { createLakeDocuments } from '../../shared/lake/lake-documents.ts';
 import { DaysInFlight } from '../../shared/context/days-in-flight.ts';
 import { createTimeBudget } from '../../shared/context/time-budget.ts';
 import { type RunOptions, createRunContext } from '../../shared/run/run.ts';

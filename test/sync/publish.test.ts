@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
-import { readSchema } from '../../shared/lake/documents/read.ts';
-import { baseSchema } from '../../shared/lake/table/columns.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
+import { readSchema } from '../../shared/lake/read.ts';
+import { baseSchema } from '../../shared/table/columns.ts';
 import { ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
 import type { Catalog, TableShape } from '../../shared/ports.ts';
 import { orders } from '../../shared/reports/orders.ts';

@@ -5,9 +5,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
-import { HOUR_MS } from '../../shared/days.ts';
-import { type Json, numberText } from '../../shared/json.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import { HOUR_MS } from '../../shared/base/days.ts';
+import { type Json, numberText } from '../../shared/base/json.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import { ledgerEntry, outcomesOf, publishedDays } from './lake-contents.ts';
 import { type SampleLake, sampleLake, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { changesOf } from './changes-of-day.ts';
 import { coverageOf, ledgerEntries, publishedDays } from './lake-contents.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Held, type ReportName, restate } from '../../sample/brand.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
-import { type Committed, attemptOfRollback } from '../../shared/lake/documents/ledger.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
+import { type Committed, attemptOfRollback } from '../../shared/lake/ledger.ts';
 import { dayPartition, leaseKey, progressKey, snapshotKey } from '../../shared/lake/paths.ts';
 import type { RebuildOutcome } from '../../shared/operations/rebuild-days.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';

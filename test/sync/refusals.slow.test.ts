@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
-import type { SyncOutcome } from '../../shared/outcome.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
+import type { SyncOutcome } from '../../shared/base/outcome.ts';
 import type { Clock, CredentialSource } from '../../shared/ports.ts';
 import { ledgerEntries, wrongReports } from './lake-contents.ts';
 import { CREDENTIALS, REPORTS, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { recordsOfDay } from '../../sample/brand.ts';
 import type { Fault } from '../../sample/faults.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
-import { type Json, numberText } from '../../shared/json.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
+import { type Json, numberText } from '../../shared/base/json.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

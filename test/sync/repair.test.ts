@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { DAY_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { isJsonObject } from '../../shared/json.ts';
+import { DAY_MS } from '../../shared/base/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
+import { isJsonObject } from '../../shared/base/json.ts';
 import { dayPartition, ledgerKey, partitionPath, progressKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { ignoresEmptyRange } from '../fakes/ignores-empty-range.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
 import type { Interpretations } from '../../sample/interpretations.ts';
-import { MINUTE_MS } from '../../shared/days.ts';
-import { numberText } from '../../shared/json.ts';
+import { MINUTE_MS } from '../../shared/base/days.ts';
+import { numberText } from '../../shared/base/json.ts';
 import { errorOf, requestsOf, wrongReports } from './lake-contents.ts';
 import { NO_TIME, type SampleLake, sampleLake } from './sample-lake.ts';
 

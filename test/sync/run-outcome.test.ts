@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { ReportOutcome } from '../../shared/outcome.ts';
+import type { ReportOutcome } from '../../shared/base/outcome.ts';
 import type { Fault } from '../../sample/faults.ts';
 import { type SampleLake, type SampleLakeOptions, type SyncOptions, sampleLake } from './sample-lake.ts';
 

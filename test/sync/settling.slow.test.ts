@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { recordsOfDay, restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS, addDays } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS, addDays } from '../../shared/base/days.ts';
 import { coverageOf, ledgerEntry, outcomesOf } from './lake-contents.ts';
 import type { SampleLake, SyncOptions } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
-import { HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
 import { errorOf, ledgerEntries, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
 import { type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
 import { ledgerEntry } from './lake-contents.ts';
 import type { SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ReportName } from '../../sample/brand.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
 import type { Catalog } from '../../shared/ports.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { ProcessDied } from '../fakes/dies-at-n-store.ts';

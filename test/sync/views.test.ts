@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { restate } from '../../sample/brand.ts';
-import { DAY_MS, HOUR_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/base/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
 import type { Catalog } from '../../shared/ports.ts';
 import { allViews } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';

@@ -28,7 +28,7 @@ Object.assign(zlib, {
   zstdDecompress: atOnce(zlib.zstdDecompressSync),
 });
 syncBuiltinESMExports();
-await import('../../shared/lake/table/parquet.ts');
+await import('../../shared/table/parquet.ts');
 // A lake in a folder syncs every write to disk: a lake in memory is a hundred times as fast.
 if (existsSync('/dev/shm')) process.env.TMPDIR = '/dev/shm';
 AbortSignal.timeout = () => new AbortController().signal;

@@ -3,9 +3,9 @@
  * a time meet every fault. Then plain runs follow for weeks, until every day has settled. At the end the lake is judged by
  * the records of the service.
  */
-import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/days.ts';
-import type { LogEvent } from '../../shared/log-events.ts';
-import type { SyncOutcome } from '../../shared/outcome.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shared/base/days.ts';
+import type { LogEvent } from '../../shared/base/log-events.ts';
+import type { SyncOutcome } from '../../shared/base/outcome.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { type RunOptions, runSync } from '../../shared/run/run.ts';
 import { withoutBugs } from '../fakes/dies-at-n-store.ts';

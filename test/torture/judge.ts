@@ -1,6 +1,6 @@
 /** Judges a lake after the plain runs: by the service's records, by the lake's own documents, and by its leftovers. */
 import { gunzipSync } from 'node:zlib';
-import { DAY_MS } from '../../shared/days.ts';
+import { DAY_MS } from '../../shared/base/days.ts';
 import {
   brandPartitions,
   brandRawPrefix,
@@ -8,7 +8,7 @@ import {
   partitionPrefix,
   snapshotOfKey,
 } from '../../shared/lake/paths.ts';
-import { readParquetRows } from '../../shared/lake/table/coded-columns.ts';
+import { readParquetRows } from '../../shared/table/coded-columns.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { BRAND, type Entries, ledgerEntries, wrongPointers } from '../simulation/contents.ts';
 import { type Watched, compare } from './watch.ts';

@@ -2,8 +2,8 @@
  * Reaches a lake as one process does: every call takes virtual time and may fail before or after it took effect. A
  * process may also die at a call. A dead process never continues, but its writes may still arrive minutes later.
  */
-import { MINUTE_MS } from '../../shared/days.ts';
-import { BrandReportsError } from '../../shared/errors.ts';
+import { MINUTE_MS } from '../../shared/base/days.ts';
+import { BrandReportsError } from '../../shared/base/errors.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { type Operation, catalogAround, storeAround } from '../fakes/lake-around.ts';
 import type { LakeKind, SimulatedLake } from '../simulation/lake.ts';

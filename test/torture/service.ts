@@ -2,7 +2,7 @@
  * Plays the service of a history. Until the storm is over, its responses are slow, throttled, cut off, reset or broken,
  * its cursors die, and credentials are replaced.
  */
-import { MINUTE_MS } from '../../shared/days.ts';
+import { MINUTE_MS } from '../../shared/base/days.ts';
 import type { SendRequest } from '../../shared/ports.ts';
 import type { Random } from '../simulation/random.ts';
 import { type SimulatedService, httpResponse, simulatedService } from '../simulation/service.ts';

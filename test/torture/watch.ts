@@ -5,11 +5,11 @@
  * - a catalog points only at committed snapshots;
  * - a reader reads a snapshot whole, however long that takes.
  */
-import { MINUTE_MS, HOUR_MS, endOfDay } from '../../shared/days.ts';
-import type { Json } from '../../shared/json.ts';
-import { type Committed, parseLedger } from '../../shared/lake/documents/ledger.ts';
-import { parseProgress } from '../../shared/lake/documents/progress.ts';
-import { readSchema } from '../../shared/lake/documents/read.ts';
+import { MINUTE_MS, HOUR_MS, endOfDay } from '../../shared/base/days.ts';
+import type { Json } from '../../shared/base/json.ts';
+import { type Committed, parseLedger } from '../../shared/lake/ledger.ts';
+import { parseProgress } from '../../shared/lake/progress.ts';
+import { readSchema } from '../../shared/lake/read.ts';
 import { parseLedgerKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';

@@ -3,8 +3,8 @@
  * while runs read. Every version of a record has its own `mark`, so that a lost, doubled or old row shows by its text.
  * A day stops changing when its refresh policy ends: no later reading is due, so no pipeline could see a change.
  */
-import { DAY_MS, MINUTE_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/days.ts';
-import type { JsonObject } from '../../shared/json.ts';
+import { DAY_MS, MINUTE_MS, addDays, dayOf, daysFrom, endOfDay, startOfDay } from '../../shared/base/days.ts';
+import type { JsonObject } from '../../shared/base/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { httpDate } from '../../shared/service/server-clock.ts';

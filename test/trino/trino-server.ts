@@ -5,7 +5,7 @@ import { mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { isRawNumber, parseJson } from '../../shared/json.ts';
+import { isRawNumber, parseJson } from '../../shared/base/json.ts';
 
 const STARTS_WITHIN_MS = 600_000;
 const { TRINO_VERSION = '', TRINO_JAVA = 'java', TRINO_SERVER = '' } = process.env;

@@ -2,7 +2,7 @@
  * A random life of a brand's days: what the service had, what each reading returned, and the rows of the tables that a
  * pipeline stores from these readings. The oracle reads the readings alone.
  */
-import type { Column } from '../../shared/column-types.ts';
+import type { Column } from '../../shared/base/column-types.ts';
 import type { Row } from './lake-views.ts';
 
 export const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
-import type { ErrorCode } from '../../error-codes.ts';
-import { BrandReportsError, type ErrorKind } from '../../errors.ts';
+import type { ErrorCode } from '../../base/error-codes.ts';
+import { BrandReportsError, type ErrorKind } from '../../base/errors.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 
 /** Without timeouts, a request that hangs would block a run forever. The SDK retries transient failures. */

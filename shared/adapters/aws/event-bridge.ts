@@ -3,8 +3,8 @@
  * others, and after an error the caller sends all events again in its next run.
  */
 import type { EventBridgeClient, PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
-import type { BrandReportsError } from '../../errors.ts';
-import { stringifyJson } from '../../json.ts';
+import type { BrandReportsError } from '../../base/errors.ts';
+import { stringifyJson } from '../../base/json.ts';
 import type { EventSink } from '../../ports.ts';
 import { awsClientOptions, awsError } from './errors.ts';
 

@@ -6,11 +6,11 @@ import type {
   Table,
   TableInput,
 } from '@aws-sdk/client-glue';
-import { typeSpec } from '../../column-types.ts';
-import { BrandReportsError, configError } from '../../errors.ts';
-import { textOfDerived } from '../../lake/documents/described-columns.ts';
+import { typeSpec } from '../../base/column-types.ts';
+import { BrandReportsError, configError } from '../../base/errors.ts';
+import { textOfDerived } from '../../lake/described-columns.ts';
 import type { Partition, TableColumn, TableShape } from '../../ports.ts';
-import { isNewer } from '../../program-version.ts';
+import { isNewer } from '../../base/program-version.ts';
 import type { View } from '../../reports/definition.ts';
 import { withDay } from '../../reports/views/typed-day.ts';
 import { awsError, awsFailure } from './errors.ts';

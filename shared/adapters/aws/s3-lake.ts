@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { inOurFormat } from '../../lake/documents/lake-format.ts';
+import { inOurFormat } from '../../lake/lake-format.ts';
 import type { Catalog, IcebergCatalog, Lake, ObjectStore } from '../../ports.ts';
 import { badLake } from '../lake-errors.ts';
 import { awsClientOptions } from './errors.ts';

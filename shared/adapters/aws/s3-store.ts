@@ -15,7 +15,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { BrandReportsError } from '../../errors.ts';
+import { BrandReportsError } from '../../base/errors.ts';
 import type {
   ListedObject,
   NoncurrentVersion,

@@ -1,7 +1,7 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { BrandReportsError } from '../../errors.ts';
+import type { BrandReportsError } from '../../base/errors.ts';
 import type { CredentialSource } from '../../ports.ts';
-import { shownAddress } from '../../validation/base-url.ts';
+import { shownAddress } from '../../settings/base-url.ts';
 import {
   CREDENTIALS_SHAPE,
   SECRETS_PREFIX,

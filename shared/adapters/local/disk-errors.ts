@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../error-codes.ts';
-import { BrandReportsError } from '../../errors.ts';
+import type { ErrorCode } from '../../base/error-codes.ts';
+import { BrandReportsError } from '../../base/errors.ts';
 import { textOf } from '../error-fields.ts';
 
 const HELP: Record<string, readonly [code: ErrorCode, nextStep: string]> = {

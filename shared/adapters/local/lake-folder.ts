@@ -5,9 +5,9 @@
  */
 import { type Stats, constants, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type BrandReportsError, configError } from '../../errors.ts';
+import { type BrandReportsError, configError } from '../../base/errors.ts';
 import { DOCUMENT_PREFIXES, LOCAL_CATALOG_FOLDER, OTHER_PREFIXES } from '../../lake/paths.ts';
-import { shellWord } from '../../shell-word.ts';
+import { shellWord } from '../../base/shell-word.ts';
 import { mayChange } from '../others-may.ts';
 import { errorCode, isMissing, unlessMissing } from './disk-errors.ts';
 

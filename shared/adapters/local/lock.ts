@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { BrandReportsError } from '../../errors.ts';
+import { BrandReportsError } from '../../base/errors.ts';
 import type { RunRegistry } from '../../ports.ts';
 import { fieldOf, textOf } from '../error-fields.ts';
 import { checkedKey } from '../keys.ts';

@@ -23,7 +23,7 @@ import {
 import { open, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { DAY_MS } from '../../days.ts';
+import { DAY_MS } from '../../base/days.ts';
 import { RAW_PREFIX, SNAPSHOTS_PREFIX } from '../../lake/paths.ts';
 import type {
   ListedObject,

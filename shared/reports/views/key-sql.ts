@@ -1,4 +1,4 @@
-import type { Column } from '../../column-types.ts';
+import type { Column } from '../../base/column-types.ts';
 
 const BETWEEN = 'chr(31)';
 /** Engines write such a number at a path in different ways, e.g. `1.50` as `1.5`, so it is no key. */

@@ -3,7 +3,7 @@
 // returning an empty page would have records counted twice. Each paging style has one function that takes the pages as
 // they are read and returns the pages that are certain.
 
-import { isRawNumber, stringifyJson } from '../../json.ts';
+import { isRawNumber, stringifyJson } from '../../base/json.ts';
 import { MetRecords, keyHashes } from '../../records/met-records.ts';
 import { fieldsOfKey, keysOf, NO_RECORDS, type RecordKey } from '../../records/record-list.ts';
 import { contractError } from '../envelope.ts';

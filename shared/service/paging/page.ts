@@ -9,8 +9,8 @@ import {
   numberText,
   parseJson,
   stringifyJson,
-} from '../../json.ts';
-import { BrandReportsError } from '../../errors.ts';
+} from '../../base/json.ts';
+import { BrandReportsError } from '../../base/errors.ts';
 import type { ReportService } from '../../ports.ts';
 import type { RecordKey, RecordList } from '../../records/record-list.ts';
 import { writtenList, writtenRecord } from '../../records/written-bytes.ts';

@@ -2,8 +2,8 @@
 // that looks like an empty page, or never end if the service sends it in a cycle. `end-of-pass.ts` accepts a page only
 // if the read makes progress and its end is proven (I8).
 
-import type { BrandReportsError } from '../../errors.ts';
-import { type Json, stringifyJson } from '../../json.ts';
+import type { BrandReportsError } from '../../base/errors.ts';
+import { type Json, stringifyJson } from '../../base/json.ts';
 import { NO_RECORDS, keysOf } from '../../records/record-list.ts';
 import { contractError, lacksList, recordsOf } from '../envelope.ts';
 import { acceptPages } from './end-of-pass.ts';

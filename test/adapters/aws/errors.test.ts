@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { awsError } from '../../../shared/adapters/aws/errors.ts';
-import { BrandReportsError } from '../../../shared/errors.ts';
+import { BrandReportsError } from '../../../shared/base/errors.ts';
 
 function sdkError(name: string, httpStatusCode?: number, message = 'said so'): Error {
   return Object.assign(new Error(message), { name, $metadata: { httpStatusCode } });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { eventBus } from '../../../shared/adapters/aws/event-bridge.ts';
-import { parseJson } from '../../../shared/json.ts';
+import { parseJson } from '../../../shared/base/json.ts';
 import type { LakeEvent } from '../../../shared/ports.ts';
 import { AwsFault } from '../../fakes/aws-json-server.ts';
 import { DEFAULT_BUS, startEventsServer } from '../../fakes/events-server.ts';

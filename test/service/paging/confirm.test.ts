@@ -1,8 +1,8 @@
 import { recordsOfList } from '../../../shared/records/record-list.ts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { BrandReportsError } from '../../../shared/errors.ts';
-import type { JsonObject } from '../../../shared/json.ts';
+import { BrandReportsError } from '../../../shared/base/errors.ts';
+import type { JsonObject } from '../../../shared/base/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
 import type { Page, PagedStyle, PageRequest, Resume } from '../../../shared/service/paging/page.ts';
 import { pages } from '../../../shared/service/paging/pages.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NO_RECORDS, recordListOf, recordsOfList } from '../../../shared/records/record-list.ts';
-import { BrandReportsError } from '../../../shared/errors.ts';
-import type { JsonObject } from '../../../shared/json.ts';
+import { BrandReportsError } from '../../../shared/base/errors.ts';
+import type { JsonObject } from '../../../shared/base/json.ts';
 import { acceptPages } from '../../../shared/service/paging/end-of-pass.ts';
 import {
   type Cursor,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../shared/json.ts';
+import type { JsonObject } from '../../../shared/base/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
 import type { PagedStyle } from '../../../shared/service/paging/page.ts';
 import { type PagingHabits, ShownHabits } from '../../../shared/service/paging/habits.ts';

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { NO_RECORDS, recordListOf } from '../../../shared/records/record-list.ts';
-import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
+import {
+  type Json,
+  type JsonObject,
+  parseJson,
+  rawNumber,
+  stringifyJson,
+} from '../../../shared/base/json.ts';
 import {
   type Cursor,
   hashOf,

@@ -1,7 +1,13 @@
 import { recordsOfList } from '../../../shared/records/record-list.ts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Json, type JsonObject, parseJson, rawNumber, stringifyJson } from '../../../shared/json.ts';
+import {
+  type Json,
+  type JsonObject,
+  parseJson,
+  rawNumber,
+  stringifyJson,
+} from '../../../shared/base/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
 import type { PageSize } from '../../../shared/reports/definition.ts';
 import type { Page, PagedStyle, PageRequest, Resume } from '../../../shared/service/paging/page.ts';

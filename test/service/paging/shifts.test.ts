@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { BrandReportsError } from '../../../shared/errors.ts';
-import type { Json, JsonObject } from '../../../shared/json.ts';
+import { BrandReportsError } from '../../../shared/base/errors.ts';
+import type { Json, JsonObject } from '../../../shared/base/json.ts';
 import type { ReportService } from '../../../shared/ports.ts';
 import { recordsOfList } from '../../../shared/records/record-list.ts';
 import type { Page, PagedStyle } from '../../../shared/service/paging/page.ts';

@@ -1,0 +1,88 @@
+import { type Committed, laterReading } from '../lake/ledger.ts';
+import { monthOf } from '../base/days.ts';
+import { carriedChecks } from '../findings/index.ts';
+import { haveMoved } from '../history/index.ts';
+import { isAfterRefresh, isLast } from '../planning/due.ts';
+import { readingOf } from '../planning/reading.ts';
+import { afterReading } from '../planning/transitions.ts';
+import type { BuiltSnapshot } from './builder.ts';
+import type { Attempt } from './claim.ts';
+import type { RunContext } from '../context/context.ts';
+import type { OpenDay } from '../context/open-day.ts';
+import { replaceVersion } from './replace-version.ts';
+
+/**
+ * Records a reading in the ledger (I4). If the reading is believed, its version is committed; if not, the ledger
+ * records that the version before stays (I11). The commit checks the claim: without it, a process that wakes up after
+ * an hour would overwrite newer data.
+ * @returns `kept`: if the version before stays although the reading differs, its number of rows
+ */
+export async function commit(
+  ctx: RunContext,
+  attempt: Attempt,
+  { unchanged, hashes, noted, ...snapshot }: BuiltSnapshot,
+  { continuation, isAccepted }: { continuation: string; isAccepted: boolean },
+): Promise<{ open: OpenDay; kept?: number }> {
+  const { policy, runId } = ctx;
+  const { day, id, progress, committed: replaced } = attempt;
+  const { slices } = await progress.cached();
+  const nowMs = ctx.clock.now().getTime();
+  const { startedMs, endedMs, closed, mayHaveGap, isSplit, recorded } = readingOf(day, policy, slices, nowMs);
+  const { hasReturnedRecords } = await ctx.reportState.cached();
+  const { queryFingerprint } = policy;
+  // Looked-up records belong to the day as their upstream records were read.
+  const upstream = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day]?.committed;
+  const { timeZone } = upstream ?? policy;
+  // If the service has never returned a record, the address or the credentials may be another brand's.
+  const isVerified = hasReturnedRecords || snapshot.rows > 0;
+  const nextOf = (counts: Pick<Committed, 'rows' | 'values'>, acceptsFewer = isAccepted) => {
+    const last = isLast(day, policy, startedMs, counts) && isVerified && !recorded.refusedLookups?.retryAt;
+    return afterReading(
+      replaced,
+      {
+        ...{ kind: closed ? 'whole' : 'open', rows: snapshot.rows, digest: snapshot.digest },
+        // I11: no later reading would correct the last one.
+        ...{ queryFingerprint, isAlone: !mayHaveGap && !(last && isSplit), isAccepted: acceptsFewer },
+      },
+      { last, past: isAfterRefresh(day, policy, startedMs) },
+    );
+  };
+  let read = nextOf(snapshot);
+  if (read?.outcome.keeps && replaced && snapshot.rows < replaced.rows) {
+    const reading = { ...snapshot, upstreamDigest: recorded.upstreamDigest };
+    if (await haveMoved(ctx, day, replaced, reading)) read = nextOf(snapshot, true);
+  }
+  // If the version stays, its records decide whether the policy requires further readings.
+  const next = read?.outcome.keeps && replaced ? nextOf(replaced) : read;
+  if (!next) throw laterReading(day, replaced);
+  const keeps = next.outcome.keeps ? replaced : undefined;
+  const { upstreamDigest } = recorded;
+  const disregarded = {
+    ...{ at: recorded.readFrom, rows: snapshot.rows, queryFingerprint },
+    ...(upstreamDigest !== undefined && { upstreamDigest }),
+  };
+  const content = { ...snapshot, unchanged, at: recorded.readFrom, queryFingerprint };
+  const open = await replaceVersion(ctx, attempt, {
+    runId,
+    ...(!keeps && { hashes, noted }),
+    reading: { continuation, ...(keeps && { disregarded }) },
+    endedMs,
+    cause: 'reading',
+    next: (before): Committed => {
+      if (keeps) return { ...(before ?? keeps), ...next.recorded };
+      const checks = carriedChecks(before, content);
+      return {
+        ...snapshot,
+        // Without a catalog, readers follow the ledger, so the version counts as published.
+        published: ctx.lake.catalog === undefined || (unchanged && (before?.published ?? false)),
+        ...next.recorded,
+        attempt: id,
+        ...recorded,
+        timeZone: timeZone ?? policy.timeZone,
+        queryFingerprint,
+        ...(checks && { checks }),
+      };
+    },
+  });
+  return { open, ...(keeps && { kept: keeps.rows }) };
+}

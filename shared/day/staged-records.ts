@@ -1,0 +1,177 @@
+/*
+ * Reads the staged records of a day from their chunks and decides which of them belong to the day (I1). Records of the
+ * next day, which a range with an inclusive end returns, are excluded by key and content, or without a key as a
+ * multiset. If several slices looked up the same record, the newest response stays.
+ */
+import { hash } from 'node:crypto';
+import { BrandReportsError } from '../base/errors.ts';
+import type { Slice, SlicePart } from '../lake/progress.ts';
+import { versionKey } from '../lake/paths.ts';
+import { loadCodedFile } from '../table/load-parquet.ts';
+import { damageOf, fileIn } from '../table/readable-file.ts';
+import { newestAnswers } from '../planning/lookups.ts';
+import { primaryKeyField } from '../planning/primary-key.ts';
+import { keysOf, ownersAmong, type RecordKey, type RecordList } from '../records/record-list.ts';
+import type { Attempt } from './claim.ts';
+import type { BrandReport, BuildContext } from '../context/context.ts';
+import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
+import type { OpenDay } from '../context/open-day.ts';
+import { type Verdict, contentOf } from './rows-of-day.ts';
+import { readChunk } from './stage.ts';
+
+export interface StagedDay extends OpenDay {
+  prefix: string;
+  /** The oldest first. */
+  slices: readonly Slice[];
+}
+
+export async function stagedDay(attempt: Attempt): Promise<StagedDay> {
+  const { slices } = await attempt.progress.cached();
+  return { ...attempt, prefix: attempt.keys.attempt(attempt.id), slices };
+}
+
+export function recordsOf(slices: readonly Slice[]): number {
+  return slices.flatMap(({ parts }) => parts).reduce((sum, { records }) => sum + records, 0);
+}
+
+/** The fields that identify records; `undefined` if some record has no key of its own, because then they are no key. */
+export function usedKeyField(
+  ctx: Pick<BuildContext, 'report' | 'settings'>,
+  slices: readonly Slice[],
+): RecordKey | undefined {
+  const isOnEvery = ctx.report.primaryKey?.always || slices.every(({ withoutKey }) => withoutKey === 0);
+  return isOnEvery ? primaryKeyField(ctx) : undefined;
+}
+
+export async function* pagesOf(
+  ctx: Pick<BuildContext, 'lake'>,
+  prefix: string,
+  { parts }: Slice,
+  role: SlicePart['role'],
+): AsyncGenerator<RecordList> {
+  for (const part of parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
+}
+
+export async function* pagesOfPart(
+  { lake }: Pick<BuildContext, 'lake'>,
+  prefix: string,
+  { chunks }: SlicePart,
+): AsyncGenerator<RecordList> {
+  for (const chunk of chunks) yield* await readChunk(lake.store, prefix, chunk);
+}
+
+export async function answersOf(
+  ctx: BuildContext,
+  day: string,
+  slices: readonly Slice[],
+): Promise<ReturnType<typeof newestAnswers>> {
+  const { paging } = ctx.report;
+  const newest = slices.at(-1);
+  if (paging.style !== 'lookup' || !newest || slices.length < 2) return () => () => () => true;
+  const upstream = await upstreamRecords(ctx, day, newest, paging.lookup);
+  return newestAnswers(paging.lookup.answerField, ownersAmong(upstream));
+}
+
+/** The records of the slice's upstream snapshot, by key. @throws BrandReportsError `contract` if it is missing or damaged */
+export async function upstreamRecords(
+  ctx: BrandReport,
+  day: string,
+  { upstream }: Slice,
+  lookup: Lookup,
+): Promise<Map<string, UpstreamRecord>> {
+  const { store } = ctx.lake;
+  if (!upstream || !ctx.upstream) return new Map();
+  const key = versionKey(ctx.upstream.report.table, ctx.brand, day, upstream.snapshot);
+  const file = fileIn(store, { key, bytes: upstream.bytes });
+  const optional = lookup.optional.map(({ column }) => column);
+  const records = new Map<string, UpstreamRecord>();
+  const { readParquetRows } = await loadCodedFile();
+  try {
+    for await (const row of readParquetRows(file, [lookup.key.column, ...optional])) {
+      const value = row[lookup.key.column];
+      if (typeof value !== 'string' || value === '') continue;
+      const present = optional.flatMap((column) => {
+        const text = row[column];
+        return typeof text === 'string' ? [[column, text] as const] : [];
+      });
+      records.set(value, { key: value, optional: Object.fromEntries(present) });
+    }
+  } catch (thrown) {
+    throw damagedSnapshot(thrown, key, ctx.upstream.report, day);
+  }
+  return records;
+}
+
+/** @throws if the store fails */
+function damagedSnapshot(thrown: unknown, key: string, { name }: ReportDefinition, day: string): Error {
+  const message = damageOf(thrown);
+  const advice = `To read the day again: brand-reports sync ${name} --from ${day} --to ${day}`;
+  const found = `${key} cannot be read: ${message}. ${advice}`;
+  return new BrandReportsError('contract', 'damaged_snapshot', found, { cause: thrown });
+}
+
+const FINGERPRINT_LENGTH = 16;
+
+function fingerprint(text: string): string {
+  return hash('md5', text, 'buffer').toString('latin1');
+}
+
+export async function exclusionsOf(
+  ctx: Pick<BuildContext, 'lake'>,
+  prefix: string,
+  { parts }: Slice,
+  keyField: RecordKey | undefined,
+) {
+  const left = new Map<string, number>();
+  const met = new Set<string>();
+  // I1: another record with the same key may belong to the day, so exclusions match key and content.
+  const idsOf = (list: RecordList) => {
+    const keys = keysOf(list, keyField);
+    return (index: number) => fingerprint(keys[index] ?? '') + fingerprint(contentOf(list, index));
+  };
+  for (const part of parts) {
+    const inPart = new Set<string>();
+    if (part.role === 'include') continue;
+    for await (const list of pagesOfPart(ctx, prefix, part)) {
+      const idOf = idsOf(list);
+      for (let index = 0; index < list.count; index += 1) {
+        const id = idOf(index);
+        // Pages of one query may overlap: a record that they share counts once.
+        if (keyField !== undefined && inPart.has(id)) continue;
+        if (keyField !== undefined) inPart.add(id);
+        left.set(id, (left.get(id) ?? 0) + (part.role === 'exclude' ? 1 : -1));
+      }
+    }
+  }
+  for (const [id, count] of left) {
+    if (count <= 0) left.delete(id);
+    else if (keyField !== undefined) left.set(id, Number.POSITIVE_INFINITY);
+  }
+  const keyOf = (id: string) => id.slice(0, FINGERPRINT_LENGTH);
+  const keys = new Set(keyField === undefined ? [] : left.keys().map(keyOf));
+  return {
+    /** By record of a page. With a primary key, an exclusion covers all equal records, without a key only one. */
+    among(list: RecordList): (index: number) => Verdict {
+      if (left.size === 0) return () => undefined;
+      const idOf = idsOf(list);
+      return (index) => {
+        const id = idOf(index);
+        const count = left.get(id) ?? 0;
+        if (count === 0)
+          return keys.has(keyOf(id)) ? { versions: hash('md5', contentOf(list, index), 'hex') } : undefined;
+        left.set(id, count - 1);
+        met.add(id);
+        return 'excluded';
+      };
+    },
+    /** Whether some exclusions were used, and others match no record of the day. */
+    holdMoreThanTheDay: () => met.size > 0 && met.size < left.size,
+  };
+}
+
+/** The error if the exclusions contain all records of the day and more: the service returned records of other times. */
+export function instantUnclear({ report, brandSettings }: BuildContext, day: string): BrandReportsError {
+  const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
+  const message = `${report.name} ${day}: for a query of only the day's last instant, the service returned all records of the day and more. So it is unknown which of them belong to the next day; set "${setting}" (now "${brandSettings[setting]}") to the meaning that the service uses`;
+  return new BrandReportsError('contract', 'instant_unclear', message);
+}

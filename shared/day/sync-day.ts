@@ -1,0 +1,151 @@
+/*
+ * Syncs one day. Before the commit, SQL does not see the snapshot. After the commit nothing can be lost: if this run
+ * does not publish the snapshot, the next run does. A failure before the commit is recorded with the day.
+ *
+ * Another run takes the day over if it gets the lease of the brand. The claim in the ledger decides at the commit, and the
+ * run that has lost its claim ends the day as `busy`.
+ */
+import { type BrandReportsError, redactedFailure, stackOf } from '../base/errors.ts';
+import { abandonDay, failDay, releaseDay } from '../lake/ledger.ts';
+import { assertOwn, pagesIn } from '../lake/progress.ts';
+import { type DayOutcome, errorSummary } from '../base/outcome.ts';
+import { isAfterRefresh } from '../planning/due.ts';
+import type { Continuation, DueDay } from '../planning/plan.ts';
+import { concernsNoDay, isEndOfRun } from '../service/retry.ts';
+import { afterReading } from '../planning/transitions.ts';
+import { type Attempt, claim } from './claim.ts';
+import { commit } from './commit.ts';
+import type { RunContext } from '../context/context.ts';
+import { changeDay, openDay } from '../context/open-day.ts';
+import { publishDay } from './publish.ts';
+import { readDay } from './read-day.ts';
+
+export interface SyncedDay {
+  outcome: DayOutcome;
+  error?: BrandReportsError;
+  /** The run can send no more requests for the brand, so the report's other days need not be claimed. */
+  endsReport?: true;
+}
+
+export async function syncDay(
+  ctx: RunContext,
+  { day, reason }: DueDay,
+  continuation: Continuation,
+  onFetched: () => void,
+): Promise<SyncedDay> {
+  let claimed: Attempt | undefined;
+  try {
+    claimed = await claim(ctx, await openDay(ctx, day), continuation.range !== undefined);
+    if (!claimed) return ended(ctx, day, 'busy');
+    ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
+    const snapshot = await readDay(ctx, claimed, continuation.range !== undefined, onFetched);
+    if (!snapshot) return await leftToNextRun(ctx, claimed);
+    const isAccepted = ctx.acceptsFewer && continuation.range !== undefined;
+    const { open, kept } = await commit(ctx, claimed, snapshot, {
+      continuation: continuation.id,
+      isAccepted,
+    });
+    if (kept !== undefined && snapshot.rows < kept) logKept(ctx, day, snapshot, kept);
+    // `published` is also false for an unchanged day whose snapshot was committed but never published.
+    if (!open.committed?.published) await publishDay(ctx, day);
+    const read = snapshot.unchanged ? 'unchanged' : 'published';
+    const outcome = kept === undefined ? read : 'kept';
+    const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(claimed));
+    const refusedLookups = open.committed?.refusedLookups?.count;
+    return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
+  } catch (thrown) {
+    const error = redactedFailure(thrown, ctx.service);
+    if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
+    // Only a claimed day makes requests.
+    if (claimed && isEndOfRun(error)) return { ...(await leftToNextRun(ctx, claimed)), endsReport: true };
+    if (claimed && concernsNoDay(error))
+      return { ...(await leftToNextRun(ctx, claimed)), endsReport: true, error };
+    if (error.kind === 'conflict') return ended(ctx, day, 'busy');
+    await recordFailure(ctx, day, claimed, error, continuation.range !== undefined);
+    return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
+  }
+}
+
+function logKept(
+  { brand, report, log }: RunContext,
+  day: string,
+  { rows }: { rows: number },
+  keptRows: number,
+): void {
+  const command = `brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day} --accept-fewer`;
+  const why = rows === 0 ? 'an empty response may be an outage' : 'days this old no longer change';
+  const message = `the service has ${rows} records of ${day}, and the lake has ${keptRows} rows; ${why}, so the rows are kept. If the service is right: ${command}`;
+  log({ event: 'rows_kept', day, rows, keptRows, message });
+}
+
+function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {
+  ctx.log({ event: 'day_ended', day, outcome, rows, pages });
+  return { outcome: { dt: day, outcome, rows, pages } };
+}
+
+async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedDay> {
+  const { day } = attempt;
+  await changeDay(ctx, attempt, (ledger) => releaseDay(ledger, day, ctx.runId));
+  return ended(ctx, day, 'pending', 0, await pagesStaged(attempt));
+}
+
+/** A later reading is already committed: it stays, and this reading is not resumed. */
+async function leftAsItIs(ctx: RunContext, day: string, { message }: BrandReportsError): Promise<SyncedDay> {
+  ctx.log({ event: 'reading_dropped', day, message });
+  await changeDay(ctx, { day }, (ledger) => abandonDay(ledger, day, ctx.runId));
+  return ended(ctx, day, 'busy');
+}
+
+async function pagesStaged({ progress }: Attempt): Promise<number> {
+  return pagesIn((await progress.cached()).slices.slice(-1));
+}
+
+/**
+ * The next run resumes after the pages that were staged before the failure, so that a day with one bad page costs a few
+ * requests. If the staged records themselves cause the failure, everything that is not committed is read again. Damaged
+ * chunks are dropped here, because the next slice of an open day would read them again.
+ */
+async function recordFailure(
+  ctx: RunContext,
+  day: string,
+  attempt: Attempt | undefined,
+  error: BrandReportsError,
+  isRequested: boolean,
+): Promise<void> {
+  const { runId } = ctx;
+  const { queryFingerprint } = ctx.policy;
+  const { kind, code, message, context } = error;
+  const { retryAfterMs } = context;
+  const nowMs = ctx.clock.now().getTime();
+  const isDamaged = code === 'damaged_chunk';
+  ctx.log({ event: 'day_failed', day, ...errorSummary(error), ...stackOf(error) });
+  try {
+    if (isDamaged)
+      await attempt?.progress.update((current) => ({ ...assertOwn(current, runId, day), slices: [] }));
+    const keep = await isResumable(attempt, error);
+    const isPast = isAfterRefresh(day, ctx.policy, nowMs);
+    await changeDay(ctx, { day }, (ledger) =>
+      failDay(ledger, day, {
+        ...{ runId, kind, code, message, queryFingerprint, nowMs, keep, isPast, isRequested },
+        after: ctx.hasReturned()
+          ? afterReading(ledger.days[day]?.committed, { kind: 'failed' }, { past: isPast, last: isPast })
+              ?.recorded
+          : undefined,
+        ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
+      }),
+    );
+  } catch (thrown) {
+    const { message: cause } = redactedFailure(thrown, ctx.service);
+    ctx.log({ event: 'failure_not_recorded', day, message: cause });
+  }
+}
+
+async function isResumable(
+  attempt: Attempt | undefined,
+  { kind, code }: BrandReportsError,
+): Promise<boolean> {
+  if (code === 'damaged_chunk') return false;
+  if (kind === 'transient') return true;
+  const slice = (await attempt?.progress.cached())?.slices.at(-1);
+  return slice?.done === false && slice.parts.some(({ pages }) => pages > 0);
+}

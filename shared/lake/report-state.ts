@@ -1,0 +1,235 @@
+/**
+ * The state document of a brand, `ledger/<brand>/state.json`, contains a state for each of its reports: what runs leave to
+ * later runs and the watcher. All reports of a run share its reads and writes.
+ * It has when a day of each month is next due: without this, every run would read the ledgers of all months since the
+ * start date, only to find that no day is due.
+ * The entries of months are hints that can be rebuilt from the ledgers. A wrong hint may cause an unnecessary read, never
+ * a missed read: `mayBeDue` returns true unless the state proves the opposite. A run therefore marks a month dirty before
+ * it claims a day in it, and records due times only after its work. If it dies in between, the month stays dirty and the
+ * next run reads it. If another run has worked in the month since this run read its ledger, neither run can compute the
+ * due time, and the next run reads the month.
+ */
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod/mini';
+import { HOUR_MS } from '../base/days.ts';
+import { ERROR_KINDS } from '../base/errors.ts';
+import { STATUSES } from '../base/outcome.ts';
+import { type CasDocument, documentParser, storedCount, storedTime, storedObject } from './cas-document.ts';
+import { type Ledger, isWhole } from './ledger.ts';
+import { NO_CLOCKS, isAhead, isWithin } from './stored-time.ts';
+
+const month = storedObject(() => ({
+  /** When a day of the month is next due (ISO 8601); `null` if all its days are settled. */
+  nextDue: z.nullable(storedTime),
+  /** `now` of the run that computed `nextDue`; ignored by runs with an earlier `now` (`--now`). */
+  asOf: z.optional(storedTime),
+  /** Fingerprint of the committed days of the month (`monthContent`), for reports that look up this report. */
+  content: z.optional(z.string()),
+  /** Of a report with an upstream: the content of the upstream month from which `nextDue` follows. */
+  upstream: z.optional(z.string()),
+  /**
+   * The run at work in the month, or `SEVERAL` if another run was also at work there since this run read the state. While
+   * there is such a run, any day of the month may be due.
+   */
+  dirty: z.optional(z.string()),
+}));
+
+const SEVERAL = 'several';
+
+/** How the last run of due days ended. Runs of a range do not change it: they would hide a schedule that stopped. */
+const lastRun = storedObject(() => ({
+  at: storedTime,
+  /** When the first of the consecutive runs with this result ended. */
+  since: storedTime,
+  completeAt: z.optional(storedTime),
+  status: z.enum(STATUSES),
+  kind: z.optional(z.enum(ERROR_KINDS)),
+  code: z.optional(z.string()),
+  message: z.optional(z.string()),
+  /** How many days failed; 0 if the run failed before it read a day. */
+  failedDays: storedCount,
+  requests: storedCount,
+  throttles: storedCount,
+}));
+
+const state = storedObject(() => ({
+  /** Fingerprint of the policy from which the due times follow. */
+  policy: z.string(),
+  months: z.record(z.string(), month),
+  /** Of runs with little time: ranges under `from..to`, and days that the policy makes due under `due`. */
+  continuations: z.record(
+    z.string(),
+    storedObject(() => ({ id: z.string(), since: storedTime })),
+  ),
+  /** Until the service has returned a record, empty responses prove nothing, so the days are unverified. */
+  hasReturnedRecords: z.boolean(),
+  /** The setting `endDate` for which a probe found that the service agrees. */
+  probedEndDate: z.optional(z.string()),
+  /** `PagingHabits`, as readings have shown since `since`, with settings of this fingerprint. */
+  paging: z.optional(
+    storedObject(() => ({
+      settings: z.string(),
+      since: storedTime,
+      longest: storedCount,
+      followed: z.optional(storedCount),
+      endsWithoutCursor: z.optional(z.boolean()),
+    })),
+  ),
+  vacuumedAt: z.optional(storedTime),
+  /** Hash of the brand's settings in the lake from which the views were made. */
+  viewsOf: z.optional(z.string()),
+  /** When a run last examined all months, whatever their hints were. */
+  examinedAt: z.optional(storedTime),
+  lastRun: z.optional(lastRun),
+}));
+
+const brandState = storedObject(() => ({
+  version: z.literal(1),
+  /** By the name of the report. */
+  reports: z.record(z.string(), state),
+  recentWrites: z.array(z.string()),
+}));
+
+export type ReportState = z.infer<typeof state>;
+export type BrandState = z.infer<typeof brandState>;
+
+export const NO_STATE: ReportState = { policy: '', months: {}, continuations: {}, hasReturnedRecords: false };
+
+export const parseBrandState = documentParser(brandState, { version: 1, reports: {}, recentWrites: [] });
+
+/** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
+export function stateOfReport({ reports }: BrandState, report: string, clocks = NO_CLOCKS): ReportState {
+  const { lastRun, ...others } = reports[report] ?? NO_STATE;
+  return { ...others, ...(lastRun && !isAhead(lastRun.at, clocks) && { lastRun }) };
+}
+
+export type ReportStateDocument = ReturnType<typeof reportStateIn>;
+
+/** The part of the document with the state of one report. Changes of several reports at once are one write. */
+export function reportStateIn(document: CasDocument<BrandState>, report: string) {
+  const stateIn = ({ reports }: BrandState) => reports[report] ?? NO_STATE;
+  const changed = (change: (state: ReportState) => ReportState) => (brand: BrandState) => {
+    const before = stateIn(brand);
+    const after = change(before);
+    return after === before ? brand : { ...brand, reports: { ...brand.reports, [report]: after } };
+  };
+  return {
+    cached: async () => stateIn(await document.cached()),
+    update: async (change: (state: ReportState) => ReportState) =>
+      stateIn(await document.update(changed(change))),
+    updateLater: (change: (state: ReportState) => ReportState) => document.updateLater(changed(change)),
+  };
+}
+
+/** The state without the hints of months whose ledgers were changed by hand: the next run reads them. */
+export function withoutHints(state: ReportState, changed: readonly string[]): ReportState {
+  if (!changed.some((month) => state.months[month])) return state;
+  const months = Object.entries(state.months).filter(([month]) => !changed.includes(month));
+  return { ...state, months: Object.fromEntries(months) };
+}
+
+export type LastRun = z.infer<typeof lastRun>;
+
+/** How often an idle run updates `lastRun`: less often than it runs, because each update is a write. */
+export const LAST_RUN_RENEWED_MS = 3 * HOUR_MS;
+
+export function withLastRun(state: ReportState, ended: Omit<LastRun, 'since' | 'completeAt'>): ReportState {
+  const { lastRun: before } = state;
+  const isAlike = before?.status === ended.status && before.kind === ended.kind;
+  const completeAt = ended.status === 'complete' ? ended.at : before?.completeAt;
+  const since = isAlike ? before.since : ended.at;
+  return { ...state, lastRun: { ...ended, since, ...(completeAt !== undefined && { completeAt }) } };
+}
+
+/** Whether this run alone is no reason to write the state: it is complete, as was the last run not long ago. */
+export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 'since'>): boolean {
+  if (lastRun?.status !== 'complete' || ended.status !== 'complete') return false;
+  return isWithin(LAST_RUN_RENEWED_MS, lastRun.at, Date.parse(ended.at));
+}
+
+export type KnownMonth = ReportState['months'][string];
+
+export function mayBeDue(
+  state: ReportState,
+  policy: string,
+  month: string,
+  nowMs: number,
+  upstream?: ReportState,
+): boolean {
+  const known = state.months[month];
+  if (!known || known.dirty || state.policy !== policy) return true;
+  if (known.asOf === undefined || Date.parse(known.asOf) > nowMs) return true;
+  const looked = upstream?.months[month];
+  const isExamined = known.upstream !== undefined && !looked?.dirty && looked?.content === known.upstream;
+  if (upstream && !isExamined) return true;
+  return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
+}
+
+/** Fingerprint of the facts about a month's committed days on which lookups depend. */
+export function monthContent({ days }: Pick<Ledger, 'days'>): string {
+  const committed = Object.entries(days).flatMap(([day, entry]) =>
+    entry.committed ? [[day, entry.committed.digest, isWhole(entry.committed)]] : [],
+  );
+  const sorted = committed.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  return hash('sha256', JSON.stringify(sorted), 'hex').slice(0, 16);
+}
+
+/** The months that have committed days by the report state, so that they have a ledger unless it was lost. */
+export function monthsWithDays({ months }: ReportState): string[] {
+  const nothing = monthContent({ days: {} });
+  return Object.entries(months).flatMap(([month, { content = nothing }]) =>
+    content === nothing ? [] : [month],
+  );
+}
+
+export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
+
+export function markMonthsDirty(
+  state: ReportState,
+  months: readonly string[],
+  run: string,
+  seen: SeenMonths,
+): ReportState {
+  const unmarked = months.filter((month) => ![run, SEVERAL].includes(state.months[month]?.dirty ?? ''));
+  if (unmarked.length === 0) return state;
+  const marked = unmarked.map((month): [string, KnownMonth] => {
+    const { content } = state.months[month] ?? {};
+    // The content shows readers that a ledger was lost.
+    const known = content === undefined ? {} : { content };
+    return [month, { nextDue: null, ...known, dirty: isUntouched(state, month, run, seen) ? run : SEVERAL }];
+  });
+  return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
+}
+
+/** Whether no other run works in the month or has worked in it since the state was read; due times show runs that ended. */
+function isUntouched(state: ReportState, month: string, run: string, seen: SeenMonths): boolean {
+  const known = state.months[month];
+  return known?.dirty === undefined ? isDeepStrictEqual(known, seen.get(month)) : known.dirty === run;
+}
+
+export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
+  dueMs: number | null;
+}
+
+/** If another run is or was at work in a month, the next run has to read it: its hint has no `asOf`. */
+export function recordMonths(
+  state: ReportState,
+  examined: ReadonlyMap<string, ExaminedMonth>,
+  policy: string,
+  run: { id: string; nowMs: number; seen: SeenMonths },
+): ReportState {
+  const kept = Object.entries(state.months).filter(
+    ([, { dirty }]) => state.policy === policy || dirty !== undefined,
+  );
+  const months = Object.fromEntries(kept);
+  const now = new Date(run.nowMs).toISOString();
+  for (const [month, { dueMs, ...known }] of examined) {
+    const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: now } : {};
+    const nextDue = dueMs === null ? null : new Date(dueMs).toISOString();
+    const isOwn = isUntouched(state, month, run.id, run.seen);
+    months[month] = isOwn ? { nextDue, ...asOf, ...known } : { nextDue: now };
+  }
+  const same = state.policy === policy && JSON.stringify(months) === JSON.stringify(state.months);
+  return same ? state : { ...state, policy, months };
+}

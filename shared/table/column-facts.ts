@@ -1,0 +1,221 @@
+/**
+ * No setting decides what is counted, because a later setting may give a column another meaning. Each different value is
+ * counted once, times its rows. `amounts.ts` counts amounts.
+ */
+import { type Column, type ColumnType, type Value, typeSpec } from '../base/column-types.ts';
+import {
+  type CodedColumn,
+  type CodedUnits,
+  type CodedValues,
+  type NamedColumn,
+  beginningOfCode,
+  valueOfCode,
+} from './coded-rows.ts';
+import { STATE_WORDS, comparedState, withoutSpaces } from '../reports/definition.ts';
+
+/** How many columns' filled rows a ledger keeps at most; a table may have a thousand columns. */
+export const MAX_FILLED = 250;
+/** More columns with values that do not fit add nothing to a message for people. */
+const MAX_RESCUED = 20;
+const LIKE_STATE = /stat|stage|phase|progress|approv|fulfil|settle|(^|_)st(_|$)/;
+/** A column with more different words is no state. Two codes may have one word, so more codes may be read. */
+const [MAX_WORDS, MAX_CODES] = [20, 200];
+const MAX_WORD_LENGTH = 200;
+const MAX_WORD_COLUMNS = 20;
+
+export class ColumnFacts {
+  readonly #rescued = new Map<string, number>();
+  /** The columns that may be states, and the rows of each word; `null` after too many words. */
+  readonly #words: Map<string, { column: Column; rows: Map<string, number> | null }>;
+
+  constructor(columns: readonly Column[]) {
+    const mayBeStates = columns.filter(
+      ({ name, type, field }) => field !== undefined && (type === 'string' || LIKE_STATE.test(name)),
+    );
+    this.#words = new Map(mayBeStates.map((column) => [column.name, { column, rows: new Map() }]));
+  }
+
+  *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
+    for (const named of columns) {
+      const [name, column] = named;
+      this.#addWords(name, rows, column);
+      yield named;
+    }
+  }
+
+  get values() {
+    const { rescued, words } = this;
+    return { ...(rescued && { rescued }), ...(words && { words }) };
+  }
+
+  /** By column that looks like a state, by name or words: the rows of each word; missing if they are too many. */
+  get words(): Record<string, { field?: string; rows?: Record<string, number> }> | undefined {
+    const found = [...this.#words.values()].filter(
+      ({ column: { name }, rows }) =>
+        LIKE_STATE.test(name) ||
+        [...(rows?.keys() ?? [])].some((word) => STATE_WORDS.includes(comparedState(word))),
+    );
+    const columns = found
+      .slice(0, MAX_WORD_COLUMNS)
+      .map(({ column: { name, field }, rows }) => [
+        name,
+        { ...(field !== name && { field }), ...(rows && { rows: Object.fromEntries(rows) }) },
+      ]);
+    return columns.length > 0 ? Object.fromEntries(columns) : undefined;
+  }
+
+  addRescued(column: string, rows: number): void {
+    this.#rescued.set(column, (this.#rescued.get(column) ?? 0) + rows);
+  }
+
+  get rescued(): Record<string, number> | undefined {
+    if (this.#rescued.size === 0) return undefined;
+    const columns = [...this.#rescued].sort(([, a], [, b]) => b - a);
+    return Object.fromEntries(columns.slice(0, MAX_RESCUED));
+  }
+
+  #addWords(name: string, rows: number, column: CodedColumn): void {
+    const words = this.#words.get(name);
+    if (!words?.rows) return;
+    const isNamed = LIKE_STATE.test(name);
+    const counts = isNamed || countOf(column) <= MAX_CODES ? rowsByCode(rows, column, countOf(column)) : [];
+    // Without counts, the column has too many words.
+    if (counts.length === 0) words.rows = null;
+    for (let code = 0; code < counts.length && words.rows; code += 1) {
+      const count = counts[code] ?? 0;
+      const text = count > 0 ? wordOf(column, code, words.column.type) : undefined;
+      if (text === undefined) continue;
+      const word = withoutSpaces(text);
+      words.rows.set(word, (words.rows.get(word) ?? 0) + count);
+      if (words.rows.size > MAX_WORDS || word.length > MAX_WORD_LENGTH) words.rows = null;
+    }
+  }
+}
+
+export const AMOUNT = 'decimal(38,9)';
+
+/** The sum and the values of the rows, in units of the last place; `undefined` if no row has had a value so far. */
+export function plus(
+  sum: bigint | undefined,
+  rows: number,
+  column: CodedValues | CodedUnits,
+): bigint | undefined {
+  const counts = rowsByCode(rows, column, countOf(column));
+  const ofRows = 'units' in column ? sumOfUnits(counts, column.units) : sumOfValues(counts, column.values);
+  return ofRows === undefined ? sum : (sum ?? 0n) + ofRows;
+}
+
+export function sumText(sum: bigint, type: ColumnType): string {
+  return typeSpec(type).texts(sum)[0];
+}
+
+function sumOfValues(counts: Uint32Array, values: CodedValues['values']): bigint | undefined {
+  let sum: bigint | undefined;
+  for (const [code, count] of counts.entries()) {
+    const value = values[code];
+    if (typeof value === 'bigint' && count > 0) sum = (sum ?? 0n) + value * BigInt(count);
+  }
+  return sum;
+}
+
+export function fullest(filled: Record<string, number>): Record<string, number> {
+  const columns = Object.entries(filled);
+  if (columns.length <= MAX_FILLED) return filled;
+  return Object.fromEntries(columns.sort(([, a], [, b]) => b - a).slice(0, MAX_FILLED));
+}
+
+export function isNumeric(type: ColumnType): boolean {
+  return type === 'bigint' || type === 'double' || type.startsWith('decimal(');
+}
+
+/** The shortest text of a code's value, of which a long text is only a part; `undefined` for NULL. */
+function wordOf(column: CodedColumn, code: number, type: ColumnType): string | undefined {
+  if (type === 'string') return beginningOfCode(column, code, 4 * MAX_WORD_LENGTH + 1);
+  return textsOfCode(column, code, type).at(-1);
+}
+
+export function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
+  return Array.from({ length: countOf(column) }, (_, code) => textsOfCode(column, code, type));
+}
+
+export function textsOfCode(column: CodedColumn, code: number, type: ColumnType): readonly string[] {
+  const value = valueOfCode(column, code);
+  return value === undefined ? [] : typeSpec(type).texts(value);
+}
+
+/** Reads a row's value; rows with the same code share the value in memory. */
+export function readerOf(column: CodedColumn): (row: number) => Value | undefined {
+  const values: (Value | undefined)[] = [];
+  return (row) => {
+    const code = column.codes[row] ?? 0;
+    values[code] ??= valueOfCode(column, code);
+    return values[code];
+  };
+}
+
+/** If there may be more combinations for each row, counting them would cost more than it saves. */
+const MOST_COMBINATIONS = 4;
+
+/**
+ * Numbers the combinations of values in these columns. If values hardly repeat, each row has a number of its own.
+ * @returns by row: a number from 1, which only rows with the same values share; by number - 1: its first row
+ */
+export function combined(
+  rows: number,
+  columns: readonly (CodedColumn | undefined)[],
+): { codes: Uint32Array; firstRows: number[] } {
+  let codes = new Uint32Array(rows).fill(1);
+  let firstRows = rows > 0 ? [0] : [];
+  for (const column of columns) {
+    if (!column) continue;
+    // A code that the column does not have is NULL.
+    const most = countOf(column);
+    const combinations = (firstRows.length + 1) * (most + 1);
+    if (combinations > MOST_COMBINATIONS * (rows + most)) {
+      return { codes: codes.map((_, row) => row + 1), firstRows: [...codes.keys()] };
+    }
+    const codeOf = new Uint32Array(combinations);
+    const finer = new Uint32Array(rows);
+    firstRows = [];
+    for (let row = 0; row < rows; row += 1) {
+      const pair = (codes[row] ?? 0) * (most + 1) + Math.min(column.codes[row] ?? most, most);
+      if (codeOf[pair] === 0) codeOf[pair] = firstRows.push(row);
+      finer[row] = codeOf[pair] ?? 0;
+    }
+    codes = finer;
+  }
+  return { codes, firstRows };
+}
+
+export function countOf(column: CodedColumn): number {
+  return ('texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values).length;
+}
+
+export function rowsByCode(
+  rows: number,
+  { codes }: Pick<CodedColumn, 'codes'>,
+  different: number,
+): Uint32Array {
+  const counts = new Uint32Array(different);
+  for (let row = 0; row < rows; row += 1) {
+    const code = codes[row] ?? 0;
+    counts[code] = (counts[code] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** `undefined` if no row has a number. Doubles are added as long as they are exact. */
+function sumOfUnits(counts: Uint32Array, units: Float64Array): bigint | undefined {
+  let sum: bigint | undefined;
+  let exact = 0;
+  for (let code = 0; code < units.length; code += 1) {
+    const unit = units[code] ?? Number.NaN;
+    const times = counts[code] ?? 0;
+    if (Number.isNaN(unit) || times === 0) continue;
+    sum ??= 0n;
+    const next = exact + unit * times;
+    if (Number.isSafeInteger(unit * times) && Number.isSafeInteger(next)) exact = next;
+    else sum += BigInt(unit) * BigInt(times);
+  }
+  return sum === undefined ? undefined : sum + BigInt(exact);
+}

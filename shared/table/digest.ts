@@ -1,0 +1,253 @@
+/**
+ * A digest shows whether two partitions contain the same rows, each equally often. It distinguishes a restated day from an
+ * unchanged day (I11). A hash of the file would report another order of pages, or a grown schema, as a change.
+ * Each value has a hash that depends on its column and is computed once per different value. The hashes of a row are
+ * added, so the order of columns does not matter. Their sum is mixed, so values that change rows are noticed. The mixed
+ * sums are added, so the order of rows does not matter, but duplicates do.
+ */
+import { hash } from 'node:crypto';
+import { SYNCED_AT, type Value } from '../base/column-types.ts';
+import {
+  allocated,
+  copied,
+  giveBackKernel,
+  type Kernel,
+  type Piece,
+  release,
+  takeKernel,
+} from '../records/kernel.ts';
+import { LANES, type Lanes } from '../records/murmur.ts';
+import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
+import type { Row } from './columns.ts';
+import { type Texts, joinedBytes } from './texts.ts';
+
+/** Stands in each digest. If the computation changes, this must change too, and all days then count as changed. */
+const VERSION = 'v2';
+/** I12: single rows are buffered up to this number, or up to PENDING_BYTES. */
+const PENDING_ROWS = 4_096;
+const PENDING_BYTES = 2 ** 22;
+
+/** NULLs do not count, so a grown schema changes nothing; nor does `_synced_at`. Hashes are added modulo 2^128. */
+export class Digest {
+  #rows = 0;
+  #sum = 0n;
+  #pending = new CodedRows();
+  readonly #hashes: RowHashes | undefined;
+
+  constructor(hashes?: RowHashes) {
+    this.#hashes = hashes;
+  }
+
+  /** Passes the columns of rows on; adds the rows after the last column. */
+  *addColumns(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
+    const sums = new RowSums(rows);
+    try {
+      for (const column of columns) {
+        if (counts(column[0])) sums.add(column);
+        yield column;
+      }
+      this.#sum = BigInt.asUintN(128, this.#sum + sums.mix());
+      this.#rows += rows;
+      this.#hashes?.append(sums.all());
+    } finally {
+      sums.close();
+    }
+  }
+
+  /** Adds a row. Many rows are hashed together, by column. A column has values of one type. */
+  add(row: Row): void {
+    this.#pending.append(row);
+    if (this.#pending.rows >= PENDING_ROWS || this.#pending.bytes >= PENDING_BYTES) this.#addPending();
+  }
+
+  #addPending(): void {
+    const { rows } = this.#pending;
+    if (rows === 0) return;
+    const columns = this.#pending.columns();
+    this.#pending = new CodedRows();
+    for (const _column of this.addColumns(rows, columns));
+  }
+
+  get rows(): number {
+    this.#addPending();
+    return this.#rows;
+  }
+
+  value(): string {
+    this.#addPending();
+    return `${VERSION}:${this.#rows}:${this.#sum.toString(16).padStart(32, '0')}`;
+  }
+}
+
+/** The hash of each row, in the order of the rows: 16 bytes a row. */
+export class RowHashes {
+  readonly #parts: Lanes[] = [];
+
+  append(hashes: Lanes): void {
+    this.#parts.push(hashes);
+  }
+
+  all(): Lanes {
+    const [only, ...others] = this.#parts;
+    if (only && others.length === 0) return only;
+    const all = new Int32Array(this.#parts.reduce((length, part) => length + part.length, 0));
+    let at = 0;
+    for (const part of this.#parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return all;
+  }
+}
+
+/** For each row, the hash of its values in these columns together; NULL adds nothing. */
+export function columnHashes(rows: number, columns: Iterable<NamedColumn>): Lanes {
+  const sums = new RowSums(rows);
+  try {
+    for (const column of columns) sums.add(column);
+    return sums.all();
+  } finally {
+    sums.close();
+  }
+}
+
+export function counts(column: string): boolean {
+  return column !== SYNCED_AT;
+}
+
+const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
+const TAGGED_BYTES = 17;
+const NUMBER_BYTES = 4;
+const LANES_BYTES = LANES * NUMBER_BYTES;
+/** I12: how many bytes of texts are copied at once; a larger text is copied alone. */
+const BATCH_BYTES = 2 ** 22;
+/** The largest gap between two texts that are copied together. */
+const GAP_BYTES = 2 ** 6;
+
+/** By column, because seeds are the same for every day. */
+const seeds = new Map<string, Lanes>();
+
+function seedOf(column: string): Lanes {
+  const known = seeds.get(column);
+  if (known) return known;
+  const bytes = hash('sha256', column, 'buffer');
+  const seed = Int32Array.of(...[0, 4, 8, 12].map((at) => bytes.readInt32LE(at)));
+  seeds.set(column, seed);
+  return seed;
+}
+
+/** The bytes that are hashed for a value: a text in UTF-8; every other value in 16 bytes and its kind. */
+function hashedBytes(value: Value): Buffer {
+  if (typeof value === 'string') return Buffer.from(value);
+  const bytes = Buffer.alloc(TAGGED_BYTES);
+  if (typeof value === 'bigint') {
+    bytes.writeBigInt64LE(BigInt.asIntN(64, value), 0);
+    bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), 8);
+    bytes[16] = KINDS.bigint;
+  } else {
+    // Adding 0 turns -0 into 0.
+    bytes.writeDoubleLE((value instanceof Date ? value.getTime() : Number(value)) + 0, 0);
+    if (value instanceof Date) bytes[16] = KINDS.date;
+    else bytes[16] = typeof value === 'number' ? KINDS.number : KINDS.boolean;
+  }
+  return bytes;
+}
+
+/** For each row, the sum of the hashes of its values. It uses the kernel's memory until it is closed. */
+class RowSums {
+  readonly #kernel: Kernel = takeKernel();
+  readonly #rows: number;
+  readonly #sums: number;
+
+  constructor(rows: number) {
+    this.#kernel.releaseAll();
+    this.#rows = rows;
+    this.#sums = this.#kernel.allocateZeros(rows * LANES_BYTES);
+  }
+
+  add([name, column]: NamedColumn): void {
+    const kernel = this.#kernel;
+    const seed = copied(kernel, seedOf(name));
+    const codes = copied(kernel, column.codes.subarray(0, this.#rows));
+    const hashes = this.#hashesOf(column, seed);
+    kernel.addHashes(this.#sums, this.#rows, codes.at, hashes.at, hashes.bytes / LANES_BYTES);
+    release(kernel, seed, codes, hashes);
+  }
+
+  /** Turns each row's sum into its hash; call it once. @returns the sum of all hashes; its lowest 128 bits count */
+  mix(): bigint {
+    const totals = this.#kernel.allocate(LANES * 8);
+    this.#kernel.mixSums(this.#sums, this.#rows, totals);
+    return new BigUint64Array(this.#kernel.memory.buffer, totals, LANES).reduceRight(
+      (sum, lane) => (sum << 32n) + lane,
+      0n,
+    );
+  }
+
+  all(): Lanes {
+    return new Int32Array(this.#kernel.memory.buffer, this.#sums, this.#rows * LANES).slice();
+  }
+
+  close(): void {
+    giveBackKernel(this.#kernel);
+  }
+
+  #hashesOf(column: CodedColumn, seed: Piece): Piece {
+    if ('units' in column) return this.#hashUnits(column.units, seed);
+    return this.#hashBytes('texts' in column ? column.texts : joinedBytes(column.values, hashedBytes), seed);
+  }
+
+  #hashBytes({ bytes, starts, ends }: Texts, seed: Piece): Piece {
+    const kernel = this.#kernel;
+    const hashes = allocated(kernel, starts.length * LANES_BYTES);
+    const from = copied(kernel, starts);
+    const to = copied(kernel, ends);
+    for (const { firstCode, codes, begin, end } of batchesOf({ bytes, starts, ends })) {
+      const batch = copied(kernel, bytes.subarray(begin, end));
+      const skipped = firstCode * NUMBER_BYTES;
+      const into = hashes.at + firstCode * LANES_BYTES;
+      // The address that the first byte of all texts would have; the kernel adds modulo 2^32.
+      const textsAt = batch.at - begin;
+      kernel.hashTexts(textsAt, from.at + skipped, to.at + skipped, codes, seed.at, into);
+      release(kernel, batch);
+    }
+    release(kernel, from, to);
+    return hashes;
+  }
+
+  #hashUnits(values: Float64Array, seed: Piece): Piece {
+    const kernel = this.#kernel;
+    const hashes = allocated(kernel, values.length * LANES_BYTES);
+    const units = copied(kernel, values);
+    kernel.hashUnits(units.at, values.length, KINDS.bigint, seed.at, hashes.at);
+    release(kernel, units);
+    return hashes;
+  }
+}
+
+interface Batch {
+  firstCode: number;
+  codes: number;
+  begin: number;
+  end: number;
+}
+
+/** Groups texts that lie close together, so that the copies contain only texts and small gaps between them. */
+function batchesOf({ bytes, starts, ends }: Texts): Batch[] {
+  if (bytes.length <= BATCH_BYTES)
+    return [{ firstCode: 0, codes: starts.length, begin: 0, end: bytes.length }];
+  const batches: Batch[] = [];
+  let batch: Batch = { firstCode: 0, codes: 0, begin: 0, end: 0 };
+  for (let code = 0; code < starts.length; code += 1) {
+    const [start = 0, end = 0] = [starts[code], ends[code]];
+    const isNull = start > end;
+    const isNext = start >= batch.end && start - batch.end <= GAP_BYTES && end - batch.begin <= BATCH_BYTES;
+    if (!isNull && !isNext) {
+      if (batch.codes > 0) batches.push(batch);
+      batch = { firstCode: code, codes: 0, begin: start, end: start };
+    }
+    batch.codes += 1;
+    if (!isNull) batch.end = end;
+  }
+  return [...batches, batch];
+}

@@ -1,0 +1,264 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parquetMetadata } from 'hyparquet';
+import { type Column, type ColumnType, type Value, typeSpec } from '../../shared/base/column-types.ts';
+import { DAY_MS } from '../../shared/base/days.ts';
+import type { CodedColumn } from '../../shared/table/coded-rows.ts';
+import type { Row } from '../../shared/table/columns.ts';
+import { Digest } from '../../shared/table/digest.ts';
+import { readParquetRows } from '../../shared/table/coded-columns.ts';
+import { writeParquet } from '../../shared/table/parquet.ts';
+import { readWithParquetjs } from '../../shared/table/parquetjs-reader.ts';
+import { anyCharacter } from '../fixtures/texts.ts';
+import {
+  CollectingWriter,
+  duckdb,
+  duckdbRows,
+  hyparquetWriterFileOf,
+  readable,
+  types,
+} from './parquet-files.ts';
+import { textsOf } from '../../shared/table/texts.ts';
+import { awkwardTexts } from './records.ts';
+import { valueAt } from './typed-rows.ts';
+
+/** The rows of a row group, and its columns by name. */
+interface Group {
+  rows: number;
+  columns: ReadonlyMap<string, CodedColumn>;
+}
+
+const FIRST_MS = Date.parse('0001-01-01');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** Every value that a column of the type can hold, with many repetitions and the ends of its range. */
+function anyValueOf(type: ColumnType): fc.Arbitrary<Value> {
+  if (type === 'string')
+    return fc.oneof(
+      fc.constantFrom(...awkwardTexts.filter((text) => text.isWellFormed())),
+      fc.string({ unit: anyCharacter, maxLength: 40 }),
+      fc.nat(100).map((length) => `\uFEFF${'é'.repeat(length)}`),
+    );
+  if (type === 'bigint') return integer(2n ** 63n - 1n, -(2n ** 63n));
+  if (type === 'double') return fc.double({ noNaN: true, noDefaultInfinity: true });
+  if (type === 'boolean') return fc.boolean();
+  if (type === 'timestamp') return fc.integer({ min: FIRST_MS, max: LAST_MS }).map((ms) => new Date(ms));
+  if (type === 'date')
+    return fc
+      .integer({ min: FIRST_MS / DAY_MS, max: Math.floor(LAST_MS / DAY_MS) })
+      .map((day) => new Date(day * DAY_MS));
+  const largest = 10n ** BigInt(typeSpec(type).parquet.element.precision ?? 0) - 1n;
+  return integer(largest, -largest);
+}
+
+function integer(max: bigint, min: bigint): fc.Arbitrary<bigint> {
+  return fc.oneof(fc.bigInt({ min, max }), fc.constantFrom(0n, 1n, -1n, max, min));
+}
+
+/**
+ * A code for each row, and some more codes. The first value is NULL, as are others; some values belong to no row, and
+ * some are equal.
+ */
+function codedColumn(type: ColumnType, rows: number): fc.Arbitrary<CodedColumn | undefined> {
+  const values = fc.array(fc.option(anyValueOf(type), { nil: undefined, freq: 10 }), { maxLength: 12 });
+  const column = values.chain((some) => {
+    const codes = fc.array(fc.nat(some.length), { minLength: rows, maxLength: rows + 3 });
+    return codes.map((all) => coded(type, Uint32Array.from(all), [undefined, ...some]));
+  });
+  const allDifferent = fc
+    .uniqueArray(anyValueOf(type), { minLength: 1, maxLength: rows, comparator: 'SameValue' })
+    .map((some) =>
+      coded(
+        type,
+        Uint32Array.from({ length: rows }, (_, row) => row % some.length),
+        some,
+      ),
+    );
+  return fc.oneof({ weight: 4, arbitrary: column }, allDifferent, fc.constant(undefined));
+}
+
+function coded(type: ColumnType, codes: Uint32Array, values: (Value | undefined)[]): CodedColumn {
+  return type === 'string' ? { codes, texts: textsOf(values) } : { codes, values };
+}
+
+const anyTable = fc.array(fc.constantFrom(...types), { minLength: 1, maxLength: 6 }).chain((chosen) => {
+  const columns = chosen.map((type, index): Column => ({ name: `c${index}`, type }));
+  const group = fc
+    .integer({ min: 1, max: 60 })
+    .chain((rows) =>
+      fc
+        .tuple(...columns.map(({ type }) => codedColumn(type, rows)))
+        .map((coded): Group => ({ rows, columns: byName(columns, coded) })),
+    );
+  return fc.array(group, { maxLength: 3 }).map((groups) => ({ columns, groups }));
+});
+
+function byName(columns: readonly Column[], coded: readonly (CodedColumn | undefined)[]) {
+  return new Map(columns.flatMap(({ name }, index) => (coded[index] ? [[name, coded[index]] as const] : [])));
+}
+
+function valuesOf({ rows, columns }: Group, name: string): (Value | undefined)[] {
+  const column = columns.get(name);
+  return Array.from({ length: rows }, (_, row) => column && valueAt(column, column.codes[row] ?? 0));
+}
+
+function rowsOf(columns: readonly Column[], groups: readonly Group[]): Row[] {
+  return groups.flatMap((group) => {
+    const values = columns.map(({ name }) => [name, valuesOf(group, name)] as const);
+    return Array.from({ length: group.rows }, (_, row) =>
+      Object.fromEntries(values.map(([name, all]) => [name, all[row]])),
+    );
+  });
+}
+
+/** Readers either leave a NULL out, or return null or undefined. */
+function withNulls(columns: readonly Column[], rows: readonly Row[]): Row[] {
+  return rows.map((row) => Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null])));
+}
+
+async function fileOf(columns: readonly Column[], groups: readonly Group[]): Promise<Uint8Array> {
+  const output = new CollectingWriter();
+  const file = writeParquet(output, columns);
+  for (const group of groups) await file.writeGroup(group.rows, group.columns);
+  await file.finish();
+  return output.bytes();
+}
+
+function previousFileOf(columns: readonly Column[], groups: readonly Group[]): Uint8Array {
+  return hyparquetWriterFileOf(
+    columns,
+    groups.map((group) => new Map(columns.map(({ name }) => [name, valuesOf(group, name)]))),
+  );
+}
+
+/** The footer's facts about each column of each row group, without the places. */
+function statisticsOf(bytes: Uint8Array) {
+  return parquetMetadata(bytes).row_groups.map(({ num_rows, columns }) => ({
+    num_rows,
+    columns: columns.map(({ meta_data }) => ({
+      type: meta_data?.type,
+      codec: meta_data?.codec,
+      path: meta_data?.path_in_schema,
+      values: meta_data?.num_values,
+      min: meta_data?.statistics?.min_value,
+      max: meta_data?.statistics?.max_value,
+      nulls: meta_data?.statistics?.null_count,
+      isMinExact: meta_data?.statistics?.is_min_value_exact,
+      isMaxExact: meta_data?.statistics?.is_max_value_exact,
+    })),
+  }));
+}
+
+function digestOf(rows: readonly Row[]): string {
+  const digest = new Digest();
+  for (const row of rows) digest.add(row);
+  return digest.value();
+}
+
+async function rowsOnlyInOne(one: Uint8Array, other: Uint8Array) {
+  const folder = await mkdtemp(join(tmpdir(), 'parquet-'));
+  try {
+    const path = join(folder, 'other.parquet');
+    await writeFile(path, other);
+    const rows = `(from {file} except all from '${path}') union all (from '${path}' except all from {file})`;
+    return await duckdb(one, `select count(*) as count from (${rows})`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe('columns of codes', () => {
+  it('I6: are read back by three readers, and have the footer of hyparquet-writer’s own file', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTable, async ({ columns, groups }) => {
+        const bytes = await fileOf(columns, groups);
+        const rows = withNulls(columns, rowsOf(columns, groups));
+        expect(withNulls(columns, await Array.fromAsync(readParquetRows(readable(bytes))))).toEqual(rows);
+        expect(withNulls(columns, await Array.fromAsync(readWithParquetjs(bytes, columns)))).toEqual(rows);
+        expect(withNulls(columns, await duckdbRows(bytes, columns))).toEqual(rows);
+        expect(statisticsOf(bytes)).toEqual(statisticsOf(previousFileOf(columns, groups)));
+      }),
+      { numRuns: 50, endOnFailure: true },
+    );
+  });
+
+  const every = (rows: number, code: (row: number) => number) =>
+    Array.from({ length: rows }, (_, row) => code(row));
+  const column = (
+    type: ColumnType,
+    code: (row: number) => number,
+    values: (Value | undefined)[],
+    rows = 30_000,
+  ) => ({
+    columns: [{ name: 'c', type }] satisfies Column[],
+    cells: coded(type, Uint32Array.from(every(rows, code)), values),
+  });
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index * 7));
+  const texts = (count: number, text: string) => every(count, (at) => at).map((at) => `${at} ${text}`);
+
+  it.each<[string, ReturnType<typeof column>]>([
+    ['all NULL', column('string', () => 0, [undefined, 'unused'])],
+    ['one value', column('string', () => 0, ['same'])],
+    ['NULL except in the last row', column('string', (row) => (row === 29_999 ? 1 : 0), [undefined, 'x'])],
+    [
+      'every second row NULL',
+      column('double', (row) => (row % 2) * (1 + (row % 900)), [undefined, ...every(900, (at) => at / 8)]),
+    ],
+    ['all different', column('bigint', (row) => row, numbers(30_000))],
+    ['all different, in reverse order', column('bigint', (row) => 29_999 - row, numbers(30_000))],
+    ['257 values in runs', column('bigint', (row) => Math.floor(row / 9) % 257, numbers(257))],
+    ['half of the rows different', column('decimal(38,9)', (row) => row % 15_000, numbers(15_000))],
+    ['long texts, all different', column('string', (row) => row, texts(3_000, 'long '.repeat(200)), 3_000)],
+    [
+      'long texts, with NULLs and repeats',
+      column(
+        'string',
+        (row) => row % 1_700,
+        texts(1_700, 'é long '.repeat(200)).map((text, at) => (at % 9 === 0 ? undefined : text)),
+        3_000,
+      ),
+    ],
+    [
+      'very long texts',
+      column('string', (row) => row % 3, ['x'.repeat(2 ** 20 + 1), undefined, 'y'.repeat(2 ** 21)], 5),
+    ],
+    ['booleans with NULLs', column('boolean', (row) => row % 3, [undefined, true, false])],
+  ])(
+    'I6: are the same table in DuckDB as hyparquet-writer’s own file: %s',
+    async (_name, { columns, cells }) => {
+      const groups = [{ rows: cells.codes.length, columns: new Map([['c', cells]]) }];
+      const bytes = await fileOf(columns, groups);
+      const digest = digestOf(rowsOf(columns, groups));
+      expect(digestOf(await Array.fromAsync(readParquetRows(readable(bytes))))).toBe(digest);
+      expect(digestOf(await Array.fromAsync(readWithParquetjs(bytes, columns)))).toBe(digest);
+      const previous = previousFileOf(columns, groups);
+      expect(statisticsOf(bytes)).toEqual(statisticsOf(previous));
+      expect(await rowsOnlyInOne(bytes, previous)).toEqual([{ count: 0n }]);
+    },
+  );
+
+  it('of a wide table cost little if they are empty, and the footer shows that they are empty', async () => {
+    const columns = every(1_000, (at) => at).map(
+      (at): Column => ({ name: `c${at}`, type: types[at % types.length] ?? 'string' }),
+    );
+    const codes = Uint32Array.from(every(2_000, (row) => row % 5));
+    const filled = coded('string', codes, [undefined, 'a', 'b', '', 'c']);
+    const groups = [0, 9, 900].map((at) => ({ rows: 2_000, columns: new Map([[`c${at}`, filled]]) }));
+    const bytes = await fileOf(columns, groups);
+    const previous = previousFileOf(columns, groups);
+    expect(statisticsOf(bytes)).toEqual(statisticsOf(previous));
+    const rows = await Array.fromAsync(readParquetRows(readable(bytes)));
+    expect(digestOf(rows)).toBe(
+      digestOf(
+        rowsOf(
+          columns.filter(({ name }) => /^c(0|9|900)$/.test(name)),
+          groups,
+        ),
+      ),
+    );
+    expect(bytes.length).toBeLessThan(previous.length * 1.01);
+  });
+});

@@ -1,0 +1,276 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { consoleControls } from '../../../functions/console-controls.ts';
+import { changeMessage } from '../../../shared/watch/watcher/message.ts';
+import type { Change, OpenProblem } from '../../../shared/watch/watcher/news.ts';
+import { runs } from '../../fixtures/property-runs.ts';
+import { anyCharacter } from '../../fixtures/texts.ts';
+
+const options = {
+  pipeline: 'BrandReports',
+  page: 'https://eu-central-1.console.aws.amazon.com/s3/object/lake?region=eu-central-1&prefix=status/coverage.html',
+  nowMs: Date.parse('2026-11-20T15:50:07Z'),
+  controls: consoleControls('eu-central-1', 'BrandReports'),
+};
+const FAILED: OpenProblem = {
+  id: 'acme order_list failed no_credentials',
+  brand: 'acme',
+  report: 'order_list',
+  table: 'orders',
+  what: 'failed',
+  days: ['2026-11-18', '2026-11-19'],
+  since: '2026-11-19T06:00:00.000Z',
+  graceMs: 0,
+  why: 'config (no_credentials): the secret brand-reports/acme does not exist',
+  remedy: { sentence: 'Fix what the message names, then', start: 'sync' },
+};
+const THROTTLED: OpenProblem = {
+  ...FAILED,
+  id: 'globex clicks_list throttled',
+  brand: 'globex',
+  report: 'clicks_list',
+  what: 'runs are throttled',
+  days: [],
+  why: 'the service answered 40 of 90 requests of the last run with HTTP 429',
+  remedy: {
+    sentence: 'Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy',
+  },
+};
+const SOLVED: Change['solved'][number] = {
+  ...{ kind: 'problem', brand: 'acme', report: 'transaction_list' },
+  since: '2026-11-18T06:00:00.000Z',
+  what: '1 day overdue: 2026-11-17',
+};
+const LEAVING: typeof SOLVED = {
+  ...{ kind: 'problem', brand: 'globex', report: 'order_list' },
+  since: '2026-11-18T06:00:00.000Z',
+  what: '1 day failed: 2026-11-18',
+};
+
+/**
+ * Texts that mail programs turn into links, each in its own way: addresses of any scheme, names that begin with `www.` or end with
+ * a top-level domain, mail addresses, and shares of Windows.
+ */
+const LINKS =
+  /[a-z][\w+.-]*:\/\/\S*|\b(?:mailto|tel):\S+|\bwww[.。．｡]\S+|[\p{L}\p{N}-][.。．｡](?:com|рф|xn--p1ai)(?![\p{L}\p{N}])\S*|\\\\[\p{L}\p{N}]\S*/giu;
+
+describe('a message', () => {
+  it('lists new, open and solved problems with their time, their reason and what to do', () => {
+    const message = changeMessage(
+      { opened: [FAILED], remaining: [THROTTLED], leaving: [LEAVING], solved: [SOLVED] },
+      options,
+    );
+    expect(message.subject).toBe('BrandReports: problems: 1 new, 1 solved, 3 open');
+    expect(message.text).toBe(`BrandReports, 2026-11-20 15:50 UTC: problems: 1 new, 1 solved, 3 open.
+
+NEW
+- acme order_list: 2 days failed: 2026-11-18 to 2026-11-19
+  since 2026-11-19 06:00 UTC
+  Why: config (no_credentials): the secret brand-reports/acme does not exist
+  What to do: Fix what the message names, then: test BrandReports-sync with the event {"brand":"acme"}
+  https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-sync?tab=testing
+
+STILL OPEN
+- globex clicks_list: runs are throttled
+  since 2026-11-19 06:00 UTC
+  Why: the service answered 40 of 90 requests of the last run with HTTP 429
+  What to do: Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy.
+
+GONE FOR THE FIRST TIME
+- globex order_list: 1 day failed: 2026-11-18 (since 2026-11-18 06:00 UTC)
+
+SOLVED
+- acme transaction_list: 1 day overdue: 2026-11-17 (since 2026-11-18 06:00 UTC)
+
+All days: ${options.page}
+`);
+  });
+
+  it('lists findings of one kind together, each day with its figures, and what to do', () => {
+    const fell = (day: string, detail: string, hour: number): OpenProblem => ({
+      ...FAILED,
+      id: `acme order_list rows_fell ${day}`,
+      what: 'rows fell',
+      days: [day],
+      since: `2026-11-20T0${hour}:00:00Z`,
+      why: detail,
+      remedy: { sentence: 'Compare the day with the dashboard of the brand' },
+      finding: { untilMs: 0, isCertain: true },
+    });
+    const opened = [
+      fell('2026-11-18', '90 rows before, 40 now', 7),
+      fell('2026-11-17', '120 rows before, 60 now', 6),
+      FAILED,
+    ];
+    const solved = { ...SOLVED, kind: 'finding' as const };
+    const reported = fell('2026-11-10', 'reported before', 5);
+    const message = changeMessage({ opened, remaining: [reported], leaving: [], solved: [solved] }, options);
+    expect(message.subject).toBe('BrandReports: problems: 1 new, 1 open; findings: 2 new, 1 solved');
+    expect(message.text).toContain(`
+FINDINGS
+- acme order_list: rows fell on 2 days: 2026-11-17 to 2026-11-18
+  since 2026-11-20 06:00 UTC
+  Why: 2026-11-18: 90 rows before, 40 now; 2026-11-17: 120 rows before, 60 now
+  What to do: Compare the day with the dashboard of the brand.
+
+SOLVED
+- acme transaction_list: 1 day overdue: 2026-11-17 (since 2026-11-18 06:00 UTC)
+`);
+    expect(message.text).not.toContain('reported before');
+  });
+
+  it.each<[string, Parameters<typeof changeMessage>[0], string]>([
+    [
+      'the last problem is solved',
+      { opened: [], remaining: [], leaving: [], solved: [SOLVED] },
+      'all is well again',
+    ],
+    [
+      'one problem is solved and another problem is gone for the first time',
+      { opened: [], remaining: [], leaving: [LEAVING], solved: [SOLVED] },
+      'problems: 1 solved, 1 open',
+    ],
+    [
+      'the last problem is solved and there is a finding',
+      {
+        opened: [{ ...FAILED, finding: { untilMs: 0, isCertain: true } }],
+        remaining: [],
+        leaving: [],
+        solved: [SOLVED],
+      },
+      'all is well again; findings: 1 new',
+    ],
+    [
+      'a finding is gone while a problem is open',
+      {
+        opened: [],
+        remaining: [THROTTLED],
+        leaving: [],
+        solved: [{ ...SOLVED, kind: 'finding' }],
+      },
+      'problems: 1 open; findings: 1 solved',
+    ],
+  ])('has a headline if %s', (_name, change, headline) => {
+    expect(changeMessage(change, options).subject).toBe(`BrandReports: ${headline}`);
+  });
+
+  it.each([
+    ['half a character of the service', 'before \ud83d after', 'before \ufffd after'],
+    ['a character that would be cut in half', `${'x'.repeat(399)}🦊`, `${'x'.repeat(399)}\ufffd…`],
+    ['characters that control a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e\u200Bf', 'a b [2Jc d e f'],
+  ])('is text that can be sent if a reason contains %s', (_name, why, shown) => {
+    const { text } = changeMessage(
+      { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
+      options,
+    );
+    expect(text).toContain(`  Why: ${shown}\n`);
+    expect(() => encodeURIComponent(text)).not.toThrow();
+  });
+
+  it.each<[string, string, string]>([
+    ['an address', 'see https://evil.example/a?b=c', 'see https[:]//evil[.]example/a?b=c'],
+    ['a network share of Windows', String.raw`\\evil\share`, String.raw`[\]\evil\share`],
+    ['a bare name', 'evil.example/login', 'evil[.]example/login'],
+    ['a name in another script', 'пример.рф и भारत.भारत', 'пример[.]рф и भारत[.]भारत'],
+    ['a mail address at a name like a file', 'a@evil.zst a.zst@x', 'a@evil[.]zst a[.]zst@x'],
+    [
+      'a name that is hidden from a search',
+      'evil.\u200Dexample evil\u00AD.example',
+      'evil. example evil [.]example',
+    ],
+  ])('contains no link in text of the service: %s', (_name, written, shown) => {
+    const opened = [{ ...FAILED, why: written, what: written, days: [] }];
+    const reported = { ...SOLVED, what: written };
+    const { text } = changeMessage(
+      { opened, remaining: [], leaving: [reported], solved: [reported] },
+      options,
+    );
+    expect(text).toContain(`- acme order_list: ${shown}\n`);
+    expect(text).toContain(`  Why: ${shown}\n`);
+    expect(text.split(`- acme transaction_list: ${shown} (since`)).toHaveLength(3);
+  });
+
+  it.each([
+    'config (aws_refused): AccessDenied: grant s3:GetObject on arn:aws:s3:::lake/* at 15:50, 1.5 times',
+    'ledger/order_list/acme/2026-01.json: days.2026-01-05 is 7; part-0000.parquet, chunk-000000.json-seq.zst',
+    "create it: aws secretsmanager create-secret --name 'a' --secret-string file://secret.json",
+  ])('leaves our own text as it is, so that it can be pasted: %s', (why) => {
+    const { text } = changeMessage(
+      { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
+      options,
+    );
+    expect(text).toContain(`  Why: ${why}\n`);
+  });
+
+  it('has no link except to the console, whatever a service wrote', () => {
+    const piece = fc.oneof(
+      anyCharacter,
+      fc.constantFrom(
+        'http',
+        'https',
+        'ftp',
+        'file',
+        '://',
+        ':',
+        '//',
+        '\\\\',
+        'www',
+        '.',
+        '。',
+        '@',
+        'mailto:',
+        'evil',
+      ),
+      fc.constantFrom(
+        'com',
+        'рф',
+        'xn--p1ai',
+        'json',
+        'secret.json',
+        ' ',
+        '\u200b',
+        '\u00ad',
+        '\n',
+        '(',
+        '"',
+        '[',
+      ),
+    );
+    const written = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(written, written, (why, what) => {
+        const opened = [{ ...FAILED, why, what, days: [] }];
+        const reported = { ...SOLVED, what };
+        const change = { opened, remaining: opened, leaving: [reported], solved: [reported] };
+        const { text } = changeMessage(change, options);
+        const links = text.replaceAll('file://secret.json', '').match(LINKS) ?? [];
+        expect(links.map((link) => new URL(link).hostname)).toEqual(
+          Array(3).fill('eu-central-1.console.aws.amazon.com'),
+        );
+      }),
+      runs(500),
+    );
+  });
+
+  it('fits into SNS, however many problems there are and however long their reasons', () => {
+    const opened = Array.from({ length: 5000 }, (_, index) => ({
+      ...FAILED,
+      id: `${index}`,
+      why: '界\n'.repeat(5000),
+    }));
+    const solved = opened.map(() => SOLVED);
+    const { subject, text } = changeMessage({ opened, remaining: opened, leaving: solved, solved }, options);
+    expect(subject.length).toBeLessThanOrEqual(100);
+    expect(Buffer.byteLength(text)).toBeLessThan(256_000);
+    expect(text).toContain('- and 4970 more');
+  });
+
+  it('has a subject that SNS accepts, whatever the name of the stack', () => {
+    const pipeline = 'BrandReports-a-staging-environment';
+    const { subject } = changeMessage(
+      { opened: [FAILED], remaining: [], leaving: [], solved: [] },
+      { ...options, pipeline },
+    );
+    expect(subject).toMatch(/^[ -~]{1,100}$/);
+  });
+});
