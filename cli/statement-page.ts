@@ -20,8 +20,8 @@ th{min-width:13mm;border-bottom:1pt solid #000}
 th[colspan]{border:0}
 .order_id{min-width:24mm}
 .day,.records,.amount,.commission,.counted,.counted_then,.counted_now{white-space:nowrap}
-.records,.amount,.commission,.counted,.counted_then,.counted_now{padding-right:5pt;text-align:right}
-@media screen{body{padding:8mm}}
+.records,.amount,.commission,.counted,.counted_then,.counted_now,.unknown_amounts{padding-right:5pt;text-align:right}
+@media screen{body{padding:8mm}section{margin-bottom:12mm;overflow-x:auto}}
 .total td{border-bottom:1pt solid #000;font-weight:600}
 `;
 
