@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 // Values that a service chooses must not make a search quadratic: each of these tests takes a second if the search is
 // linear, and minutes otherwise. Each runs in its own process, because nothing else can stop a blocked event loop.
 
-const shared = new URL('../../shared/base/', import.meta.url).href;
+const shared = new URL('../../shared/', import.meta.url).href;
 
 async function output(script: string): Promise<string> {
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script];
@@ -41,7 +41,7 @@ describe('I12: values that a service chooses do not hold up a run', () => {
   it('with values, a fifth of which are repeated', async () => {
     const script = `
       import { readRecords } from '${shared}records/read-records.ts';
-      import { RecordColumns } from '${shared}lake/table/record-columns.ts';
+      import { RecordColumns } from '${shared}table/record-columns.ts';
       ${CHOSEN}
       // The quotes are the first and the last byte of words.
       const text = (index) => chosen(index).slice(1) + 'abcdefg';
