@@ -7,7 +7,7 @@
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
-import { brotliDecompress, constants, gunzip, inflate, inflateRaw } from 'node:zlib';
+import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import type { HttpRequest, HttpResult, SendRequest } from '../ports.ts';
 import { textOf } from './error-fields.ts';
 
@@ -119,11 +119,13 @@ type Decompress = (bytes: Uint8Array) => Promise<Uint8Array>;
 // As in `fetch`, truncated compressed data is no error: the JSON in it shows whether it is whole.
 const zlibOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.Z_SYNC_FLUSH };
 const brotliOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.BROTLI_OPERATION_FLUSH };
+const zstdOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.ZSTD_e_flush };
 const decompressGzip: Decompress = (bytes) => promisify(gunzip)(bytes, zlibOptions);
 const decompressors = new Map<string, Decompress>([
   ['gzip', decompressGzip],
   ['x-gzip', decompressGzip],
   ['br', (bytes) => promisify(brotliDecompress)(bytes, brotliOptions)],
+  ['zstd', (bytes) => promisify(zstdDecompress)(bytes, zstdOptions)],
   // Some servers leave out the header of zlib.
   [
     'deflate',

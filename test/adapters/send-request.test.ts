@@ -4,7 +4,14 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import { type AddressInfo, type Server, type Socket, createServer as createTcpServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  constants,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
@@ -249,6 +256,7 @@ describe('a body', () => {
     ['x-gzip', gzipSync],
     ['GZIP', gzipSync],
     ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
     ['deflate', deflateSync],
     ['deflate', deflateRawSync],
     ['gzip, br', (bytes) => brotliCompressSync(gzipSync(bytes))],
@@ -271,17 +279,21 @@ describe('a body', () => {
     );
   });
 
-  it.each(['gzip', 'deflate', 'br'])('that claims to be %s and is not is a failure', async (encoding) => {
-    const url = await httpServer((_request, response) =>
-      response.writeHead(200, { 'Content-Encoding': encoding }).end('{"code":0,"data":{}}'),
-    );
-    expect(await send(url)).toEqual({ failed: expect.stringMatching(/^(Z_|ERR_)/) });
-  });
+  it.each(['gzip', 'deflate', 'br'])(
+    'that claims to be %s and is not is a failure',
+    async (encoding) => {
+      const url = await httpServer((_request, response) =>
+        response.writeHead(200, { 'Content-Encoding': encoding }).end('{"code":0,"data":{}}'),
+      );
+      expect(await send(url)).toEqual({ failed: expect.stringMatching(/^(Z_|ERR_)/) });
+    },
+  );
 
   it.each<[string, string, Uint8Array]>([
     ['plain', 'identity', TOO_LARGE],
     ['a bomb of gzip', 'gzip', gzipped(TOO_LARGE)],
     ['a bomb of brotli', 'br', brotliCompressSync(TOO_LARGE, BROTLI)],
+    ['a bomb of zstd', 'zstd', zstdCompressSync(TOO_LARGE)],
     ['a bomb in a bomb', 'gzip, gzip', gzipped(gzipped(TOO_LARGE))],
   ])('larger than any page is refused: %s', async (_name, encoding, body) => {
     const url = await httpServer((_request, response) =>
