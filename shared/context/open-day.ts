@@ -28,6 +28,14 @@ export async function openDayAnew(ctx: DayContext, day: string): Promise<OpenDay
   return dayIn(ctx, day, await ctx.ledger(monthOf(day)).refresh());
 }
 
+/** The day of the report whose records this report looks up; `undefined` without such a report, or if it lacks the day. */
+export async function upstreamEntry(
+  { upstream }: Pick<BrandReport, 'upstream'>,
+  day: string,
+): Promise<DayEntry | undefined> {
+  return (await upstream?.ledger(monthOf(day)).cached())?.days[day];
+}
+
 export async function changeDay<Day extends Pick<OpenDay, 'day'>>(
   ctx: DayContext,
   open: Day,

@@ -3,7 +3,6 @@
  * claim, and the commit of the previous run is refused (I5). A run reads days while it holds the lease of the brand, so it
  * takes every claimed day over: the run that claimed it has ended, or has lost the lease.
  */
-import { monthOf } from '../base/days.ts';
 import type { ErrorCode } from '../base/error-codes.ts';
 import { BrandReportsError, rethrowBugs } from '../base/errors.ts';
 import { type CasDocument, undamaged } from '../lake/cas-document.ts';
@@ -26,7 +25,7 @@ import {
   slicesAfterRestart,
 } from '../planning/attempt-decision.ts';
 import type { RunContext } from '../context/context.ts';
-import { type OpenDay, changeDay } from '../context/open-day.ts';
+import { type OpenDay, changeDay, upstreamEntry } from '../context/open-day.ts';
 
 const MAX_RESTARTS = 3;
 
@@ -201,7 +200,7 @@ function hasSameVersions(one: DayEntry, other: DayEntry): boolean {
 async function situationOf(ctx: RunContext, day: string, isRequested: boolean): Promise<DaySituation> {
   const { report, brandSettings, settings, policy, clock } = ctx;
   const nowMs = clock.now().getTime();
-  const upstream = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day];
+  const upstream = await upstreamEntry(ctx, day);
   return {
     day,
     nowMs,

@@ -1,5 +1,4 @@
 import { type Committed, laterReading } from '../lake/ledger.ts';
-import { monthOf } from '../base/days.ts';
 import { carriedChecks } from '../findings/index.ts';
 import { haveMoved } from '../history/index.ts';
 import { isAfterRefresh, isLast } from '../planning/due.ts';
@@ -8,7 +7,7 @@ import { afterReading } from '../planning/transitions.ts';
 import type { BuiltSnapshot } from './builder.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
-import type { OpenDay } from '../context/open-day.ts';
+import { type OpenDay, upstreamEntry } from '../context/open-day.ts';
 import { replaceVersion } from './replace-version.ts';
 
 /**
@@ -31,8 +30,7 @@ export async function commit(
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const { queryFingerprint } = policy;
   // Looked-up records belong to the day as their upstream records were read.
-  const upstream = (await ctx.upstream?.ledger(monthOf(day)).cached())?.days[day]?.committed;
-  const { timeZone } = upstream ?? policy;
+  const timeZone = (await upstreamEntry(ctx, day))?.committed?.timeZone ?? policy.timeZone;
   // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
   const nextOf = (counts: Pick<Committed, 'rows' | 'values'>, acceptsFewer = isAccepted) => {
@@ -78,7 +76,7 @@ export async function commit(
         ...next.recorded,
         attempt: id,
         ...recorded,
-        timeZone: timeZone ?? policy.timeZone,
+        timeZone,
         queryFingerprint,
         ...(checks && { checks }),
       };

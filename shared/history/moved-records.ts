@@ -3,7 +3,8 @@
  * days anew. Then a day comes back empty although none of its records is lost.
  */
 import { type RunContext, todayIn } from '../context/context.ts';
-import { monthOf, monthsFrom } from '../base/days.ts';
+import { upstreamEntry } from '../context/open-day.ts';
+import { monthsFrom } from '../base/days.ts';
 import { type Committed, type VersionContent, fewerRead, undamagedLedgers } from '../lake/ledger.ts';
 import { versionKey } from '../lake/paths.ts';
 import { HashIndex } from '../table/hash-index.ts';
@@ -29,11 +30,9 @@ export async function haveMoved(
     const later = await readLater(ctx, day, version);
     return (await foundIn(ctx, [day, version], [[day, reading], ...later])) === 'all';
   }
-  const upstream = (await ctx.upstream.ledger(monthOf(day)).cached()).days[day]?.committed;
-  const hasChanged = upstream !== undefined && upstream.digest !== version.upstreamDigest;
-  return (
-    upstream?.digest === reading.upstreamDigest && ((hasChanged && reading.rows > 0) || upstream?.rows === 0)
-  );
+  const upstream = (await upstreamEntry(ctx, day))?.committed;
+  if (!upstream || upstream.digest !== reading.upstreamDigest) return false;
+  return upstream.rows === 0 || (reading.rows > 0 && upstream.digest !== version.upstreamDigest);
 }
 
 /** Of more days, the next reading decides. */
