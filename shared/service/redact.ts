@@ -43,8 +43,10 @@ const MAX_SECRET = 5_000;
 
 /** I9: replaces the credentials, however they are escaped or encoded, and everything that looks like a digest. */
 export function redactor(all: readonly Credentials[]): (text: string) => string {
-  const bids = all.map(({ bid }) => bid).filter((bid) => bid !== '');
-  const tokens = all.flatMap(({ token, secret }) => [token, secret]);
+  // Texts are redacted as they read, so what a secret has of such characters is not in them.
+  const forms = (secret: string) => [...new Set([secret, asRead(secret)])].filter((form) => form !== '');
+  const bids = all.flatMap(({ bid }) => forms(bid));
+  const tokens = all.flatMap(({ token, secret }) => [token, secret].flatMap(forms));
   const secrets = longestFirst([
     ...tokens.filter(({ length }) => length >= MIN_LONG_TOKEN),
     ...bids.filter(({ length }) => length >= MIN_LONG_BID).flatMap(asPrinted),
@@ -72,12 +74,13 @@ export function redactor(all: readonly Credentials[]): (text: string) => string 
     patterns
       .reduce(
         (clean, pattern) => clean.replaceAll(pattern, REDACTED),
-        text
-          .replaceAll(UNSEEN, '')
-          .replaceAll(FULL_WIDTH, (wide) => wide.normalize('NFKC'))
-          .replaceAll(RUN, withoutEncoded),
+        asRead(text).replaceAll(RUN, withoutEncoded),
       )
       .replaceAll(shortBid, (found, other?: string) => (other === undefined ? REDACTED : found));
+}
+
+function asRead(text: string): string {
+  return text.replaceAll(UNSEEN, '').replaceAll(FULL_WIDTH, (wide) => wide.normalize('NFKC'));
 }
 
 function asPrinted(bid: string): string[] {

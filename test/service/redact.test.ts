@@ -231,6 +231,23 @@ describe('I9: a secret in another form', () => {
     (text) => Buffer.from(text).toString('hex').toUpperCase(),
   ];
 
+  it.each([
+    ['an escape of an invisible character', String.raw`\X00!!!!!`],
+    ['an entity of one', 'a-se&shy;cret'],
+    ['its bytes in an address', 'a-secret%00'],
+    ['an invisible character', 'a-se\u200bcret'],
+    ['full-width letters', 'ａ-secret-ｂ'],
+    ['nothing else', '%00%00'],
+  ])('is replaced when it has %s itself', (_name, secret) => {
+    const clean = redactor([of({ secret })]);
+    expect(['', ' as it is'].map((end) => clean(`before ${secret}${end}`))).toEqual(
+      secret === '%00%00'
+        ? ['before ', 'before  as it is']
+        : ['before [redacted]', 'before [redacted] as it is'],
+    );
+    expect(clean(`before ${Array.from(secret).join('\u00ad')}`)).not.toMatch(/!|cret/);
+  });
+
   it('is replaced together with everything that was encoded with it', () => {
     fc.assert(
       fc.property(
