@@ -209,9 +209,32 @@ SELECT ${SUMS}, CAST(counted - earlier AS varchar) AS statement FROM (
     CAST(sum(unknown) AS bigint) AS unknown, sum(earlier) AS earlier
   FROM sides GROUP BY publisher_id, currency)
 ORDER BY publisher_id NULLS LAST, currency NULLS LAST`);
-  return found
+  const totals = found
     .getRowObjectsJson()
     .map((row) => ({ ...sumOf(row), statement: textOrNull(row.statement) ?? '0' }));
+  return withNamesOfOrders(connection, comparison, totals);
+}
+
+/** Transactions may lack names that the orders have. The close keeps the names, like everything else that was shown. */
+async function withNamesOfOrders(
+  connection: DuckDBConnection,
+  { brand, month }: Comparison,
+  totals: Close['totals'],
+): Promise<Close['totals']> {
+  const nameless = totals.flatMap(({ publisher_id: id, publisher_name: name }) =>
+    id !== null && name === null ? [literal(id)] : [],
+  );
+  if (nameless.length === 0) return totals;
+  const found =
+    await connection.runAndReadAll(`SELECT publisher_id, max_by(publisher_name, dt || publisher_name) FROM order_history
+  WHERE what = 'now' AND brand = ${literal(brand)} AND dt <= ${literal(`${month}-31`)}
+    AND publisher_name IS NOT NULL AND publisher_id IN (${nameless.join(', ')})
+  GROUP BY publisher_id`);
+  const names = new Map(found.getRows().map(([id, name]) => [id, textOrNull(name)] as const));
+  return totals.map((total) => ({
+    ...total,
+    publisher_name: total.publisher_name ?? names.get(total.publisher_id) ?? null,
+  }));
 }
 
 type Sum = ErasedTotals[number];

@@ -258,9 +258,12 @@ SELECT ${head}, publisher_id, max(publisher_name) AS publisher_name, 'rest' AS e
   )}) AS totals${SIGNED_SUMS}
   UNION ALL SELECT publisher_id, NULL, currency, -known FROM entries WHERE brand = ${literal(brand)}
 ) AS sides GROUP BY publisher_id, currency HAVING sum(counted) <> 0`;
+  const names = `UPDATE entries SET publisher_name = totals.publisher_name FROM (VALUES ${signedSums(totals, [])}) AS totals${SIGNED_SUMS}
+WHERE entries.brand = ${literal(brand)} AND entries.publisher_name IS NULL AND entries.publisher_id = totals.publisher_id`;
   const run = async () => {
     await connection.run(sql);
     await connection.run(rest);
+    await connection.run(names);
     if (publisher !== undefined)
       await connection.run(`DELETE FROM entries WHERE publisher_id IS DISTINCT FROM ${literal(publisher)}`);
   };

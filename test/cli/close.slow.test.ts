@@ -101,10 +101,12 @@ async function statement(month: string, settings = lake.settings()) {
     "SELECT concat_ws(' ', entry, coalesce(day, reason), order_id, publisher_id, CAST(counted_then AS integer), CAST(counted AS integer)) FROM entries ORDER BY ALL",
   );
   const sum = await connection.runAndReadAll('SELECT CAST(sum(counted) AS double) FROM entries');
+  const names = await connection.runAndReadAll('SELECT DISTINCT publisher_name FROM entries');
   connection.closeSync();
   return {
     entries: rows.getRowsJson().map(([text]) => String(text)),
     sum: Number(sum.getRowsJson()[0]?.[0] ?? 0),
+    names: names.getRowsJson().flat(),
     statement: statements[0],
   };
 }
@@ -205,7 +207,10 @@ describe('a statement', () => {
       brandSettings: { ...all.brandSettings, reports: { transaction_list: { enabled: false } } },
     });
     await close('2026-01', { settings });
-    expect((await statement('2026-01', settings)).sum).toBe(18);
+    // The transactions have no names, and the close keeps those that the orders had.
+    const names = [template.publisher_name];
+    expect((await readCloses(lake.store)).flatMap(({ totals }) => totals[0]?.publisher_name)).toEqual(names);
+    expect(await statement('2026-01', settings)).toMatchObject({ sum: 18, names });
     expect(await sinceClose()).toEqual([]);
     const only = ['transaction_list'];
     await erase({
