@@ -70,7 +70,7 @@ export function hasErrors(check: BrandCheck): boolean {
   return findingsOf(check).some(({ level }) => level === 'error' || level === 'undecided');
 }
 
-function findingsOf({ findings, reports }: BrandCheck): Finding[] {
+export function findingsOf({ findings, reports }: BrandCheck): Finding[] {
   return [...findings, ...reports.flatMap((report) => report.findings)];
 }
 
@@ -156,12 +156,12 @@ function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
   const wrong = contradiction(set, zone.seen);
   if (wrong) {
     const at = new Date(wrong.atMs).toISOString();
-    const why = zone.isProven ? 'is proven' : `fits ${evidence}, as does ${shownZones(zone.fits, usual)}`;
+    const fits = zone.isProven ? 'is proven' : `fits ${evidence}, as does ${shownZones(zone.fits, usual)}`;
     const found = `${zone.report} returned a record of ${at} (${zone.field}) for ${wrong.day}`;
-    return error(
-      'time_zone',
-      `${found}, which is no time of that day in ${set}: set "timeZone": "${usual}", which ${why}`,
-    );
+    const why = `${found}, which is no time of that day in ${set}; ${usual} ${fits}`;
+    return proposed('error', 'time_zone', {
+      ...{ path: ['timeZone'], value: usual, why, isCertain: zone.isProven },
+    });
   }
   return zone.isProven
     ? ok('time_zone', `the time zone ${set} is proven by ${evidence}`)

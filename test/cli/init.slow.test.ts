@@ -104,51 +104,38 @@ describe('init at a terminal', () => {
     });
   });
 
-  it.each<[string, (given: string[]) => string[], RegExp, RegExp]>([
+  it.each<[string, (given: string[]) => string[], number, RegExp, RegExp]>([
     [
       'the service refuses them',
       (given) => given.with(1, 'OTHER'),
-      /--service OTHER/,
-      /Perhaps mistyped: the brand id/,
+      ...([1, /--service OTHER/, /Perhaps mistyped: the brand id, the token, the secret/] as const),
     ],
     [
       'the address is wrong',
       (given) => given.with(0, 'http://127.0.0.1:9/x'),
-      /:9\/x --service/,
-      /the service's address/,
+      ...([1, /:9\/x --service/, /mistyped: the service's address/] as const),
     ],
     [
       'a token was pasted too early',
       (given) => given.with(1, 'a-token-of-30-characters-which1'),
-      /acme/,
-      /mistyped/,
+      ...([1, /acme/, /mistyped/] as const),
     ],
-  ])('keeps the visible answers for the next try if %s', async (_why, changed, kept, said) => {
+    [
+      'Ctrl-C stops it',
+      (given) => [...given.slice(0, 2), '\x03'],
+      ...([130, /--service SAMPLE/, /Stopped/] as const),
+    ],
+  ])('keeps the visible answers for the next try if %s', async (_why, changed, ended, kept, said) => {
     const cwd = newFolder();
-    const lines = changed(answers);
-    const { code, shown } = await atTerminal(cwd, lines);
-    expect({ code, shown }).toMatchObject({ code: 1, shown: expect.stringMatching(said) });
+    const { code, shown } = await atTerminal(cwd, changed(answers));
+    expect({ code, shown }).toMatchObject({ code: ended, shown: expect.stringMatching(said) });
     expect(shown).toContain('then run: sh init-answers.sh');
     expect(readdirSync(cwd)).toEqual(['init-answers.sh']);
     expect(statSync(join(cwd, 'init-answers.sh')).mode & 0o777).toBe(0o600);
     const command = readFileSync(join(cwd, 'init-answers.sh'), 'utf8');
-    expect(command).toMatch(
-      /^npx brand-reports init --base-url http\S+ (--service OTHER |--service \w+ )?--brand acme\n$/,
-    );
+    expect(command).toMatch(/^npx brand-reports init --base-url http\S+( --service \w+)?( --brand acme)?\n$/);
     expect(command).toMatch(kept);
     for (const hidden of [secrets.token, secrets.secret, 'a-token']) expect(command).not.toContain(hidden);
-  });
-
-  it('keeps the visible answers if Ctrl-C stops it', async () => {
-    const cwd = newFolder();
-    const { code, shown } = await atTerminal(cwd, [...answers.slice(0, 2), '\x03']);
-    expect({ code, shown }).toMatchObject({
-      code: 130,
-      shown: expect.stringContaining('then run: sh init-answers.sh'),
-    });
-    expect(readFileSync(join(cwd, 'init-answers.sh'), 'utf8')).toMatch(
-      /^npx brand-reports init --base-url \S+ --service SAMPLE/,
-    );
   });
 
   it('shows nothing that is pasted before its question, and repeats no answer', async () => {
@@ -160,37 +147,37 @@ describe('init at a terminal', () => {
 });
 
 describe('init with flags', () => {
-  it.each<[string, () => Record<string, string>, number, RegExp]>([
+  it.each<[string, string, number, RegExp]>([
     [
-      'a zone that the records contradict',
-      () => ({ '--time-zone': 'Europe/Berlin' }),
-      2,
-      /Europe\/Berlin contradicts the records.*America/,
-    ],
-    [
-      'a start date in the future',
-      () => ({ '--start-date': '2999-01-01' }),
-      2,
-      /2999-01-01 is not a day up to/,
-    ],
-    [
-      'a wrong service',
-      () => ({ '--service': 'OTHER' }),
+      '--service',
+      'OTHER',
       1,
-      /X-OTHER-DATE.*from the setting service[\s\S]*No settings were written\. Perhaps mistyped: the brand id, the token, the secret, or the <SERVICE>/,
+      /X-OTHER-DATE.*from the setting service[\s\S]*No settings were written\. Perhaps/,
     ],
-    [
-      'a folder that does not exist',
-      () => ({ '--settings': 'none/settings.jsonc' }),
-      2,
-      /none\/settings\.jsonc cannot be written \(ENOENT\)/,
-    ],
-    ['a brand that is not a name', () => ({ '--brand': 'No Name' }), 2, /lower-case letters/],
-  ])('refuses %s, and writes nothing', async (_name, changes, code, message) => {
+    ['--settings', 'none/settings.jsonc', 2, /none\/settings\.jsonc cannot be written \(ENOENT\)/],
+    ['--brand', 'No Name', 2, /lower-case letters/],
+    ['--start-date', 'soon', 2, /startDate is "soon"; allowed: a day/],
+  ])('refuses %s %s, and writes nothing', async (flag, value, code, message) => {
     const cwd = newFolder();
-    const { stdout, stderr, code: ended } = await runCli(['init', ...flagsFor(changes())], { cwd });
+    const { stdout, stderr, code: ended } = await runCli(['init', ...flagsFor({ [flag]: value })], { cwd });
     expect({ ended, text: stdout + stderr }).toEqual({ ended: code, text: expect.stringMatching(message) });
     expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it.each<[string, string, number, RegExp]>([
+    [
+      '--time-zone',
+      'Europe/Berlin',
+      0,
+      /no time of that day in Europe\/Berlin; .*proven[^/]*"timeZone": "America/,
+    ],
+    ['--start-date', '2999-01-01', 1, /"startDate": "2999-01-01"/],
+  ])('checks %s %s as `check` does, and writes what is proven', async (flag, value, code, written) => {
+    const cwd = newFolder();
+    const { code: ended, stdout } = await runCli(['init', ...flagsFor({ [flag]: value })], { cwd });
+    expect({ ended, stdout }).toMatchObject({ ended: code });
+    expect(stdout.includes('✗ startDate is 2999-01-01, which is in the future')).toBe(code === 1);
+    expect(readFileSync(join(cwd, 'settings.jsonc'), 'utf8')).toMatch(written);
   });
 
   it('lists the missing flags without a terminal', async () => {
