@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { credentialsInVariables, fixedCredentials } from '../../shared/adapters/credentials.ts';
+import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { OWN_CREDENTIALS, OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
@@ -26,7 +26,6 @@ import { showProgress } from '../progress.ts';
 import { credentialSource, lakeAccess } from '../run-options.ts';
 import { brandText } from './check.ts';
 
-/** With each question: an answer that is allowed. */
 const QUESTIONS = [
   ['baseUrl', '--base-url <url>', "the service's address, with the path of the brand"],
   ['service', '--service <name>', 'the <SERVICE> of the header X-<SERVICE>-DATE'],
@@ -90,12 +89,6 @@ export function addInit(program: CliCommand): void {
 async function init(given: InitFlags, ask: Ask): Promise<void> {
   const { settings: file } = given;
   await refuseFullPlace(file);
-  const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
-  const own = given.brand === undefined ? undefined : credentialsInVariables(process.env, [given.brand]);
-  const isInEnvironment = Boolean(inline) || own !== undefined;
-  const beside = join(dirname(file), OWN_CREDENTIALS);
-  const source = given.credentials ?? (!isInEnvironment && existsSync(beside) ? beside : undefined);
-  const newFile = isInEnvironment || source !== undefined ? undefined : beside;
   const missing = QUESTIONS.filter(([name]) => given[name] === undefined).map(([, flag]) => flag);
   for (const [name, , what] of QUESTIONS)
     given[name] ??= await answerTo(ask, name, `${what[0]?.toUpperCase()}${what.slice(1)}`, missing.join(' '));
@@ -103,11 +96,9 @@ async function init(given: InitFlags, ask: Ask): Promise<void> {
   const answers: Answers = { ...ALLOWED, startDate, ...given };
   const { brand } = answers;
   const settings = settingsOf(answers, 'Your answers');
-  const typed = newFile === undefined ? undefined : await askCredentials(ask, answers);
-  const { credentials } =
-    typed === undefined
-      ? await credentialSource({ credentials: source, lake: DEFAULT_LAKE }, settings)
-      : { credentials: fixedCredentials(typed, 'your answers') };
+  const source = await credentialSource({ ...given, lake: DEFAULT_LAKE }, settings).catch(unlessMissing);
+  const typed = source ? undefined : await askCredentials(ask, answers);
+  const credentials = source?.credentials ?? fixedCredentials(typed ?? '', 'your answers');
   await readCredentials(credentials, brand, answers.baseUrl);
   const progress = showProgress();
   const access = await lakeAccess({ lake: DEFAULT_LAKE }, progress.log, openLake);
@@ -136,13 +127,11 @@ async function init(given: InitFlags, ask: Ask): Promise<void> {
   const findings = findingsOf(judgedWith(settingsOf(zoned)));
   const text = settingsText(brand, settingsIn(zoned), findings, Date.now());
   const judged = judgedWith(loadSettings(text, file, reports));
-  if (typed !== undefined && newFile !== undefined) await writeNew(newFile, typed);
+  if (typed !== undefined) await writeNew(OWN_CREDENTIALS, typed);
   await writeNew(file, text);
-  print(brandText(judged));
-  print(`\nWritten: ${[file, newFile].filter((name) => name !== undefined).join(', ')}`);
-  if (newFile !== undefined) print(`Keep ${newFile} out of git.`);
-  const named = newFile ?? source;
-  print(`Next: ${printedCommand('check', [], named === OWN_CREDENTIALS ? {} : { credentials: named })}`);
+  print(`${brandText(judged)}\n\nWritten: ${file}${typed === undefined ? '' : `, ${OWN_CREDENTIALS}`}`);
+  if (typed !== undefined) print(`Keep ${OWN_CREDENTIALS} out of git.`);
+  print(`Next: ${printedCommand('check')}`);
   process.exitCode = hasErrors(judged) ? EXIT.failed : EXIT.complete;
 }
 
@@ -168,6 +157,10 @@ async function answerTo(ask: Ask, name: keyof Answers, question: string, flags: 
       note(`Not allowed. Allowed: ${allowed}`);
     }
   }
+}
+
+function unlessMissing(thrown: unknown): undefined {
+  if (asBrandReportsError(thrown).code !== 'no_credentials') throw thrown;
 }
 
 async function askCredentials(ask: Ask, { brand, baseUrl }: Answers): Promise<string> {

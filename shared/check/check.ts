@@ -10,7 +10,6 @@ import {
   selectBrands,
   selectReports,
 } from '../run/run.ts';
-import { readCredentials } from '../service/credentials.ts';
 import { BY_CHECK } from '../service/envelope.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { usualName } from '../settings/time-zone.ts';
@@ -79,13 +78,10 @@ async function checkBrand(
   brand: string,
   runId: string | undefined,
 ): Promise<BrandCheck> {
-  const credentials = await credentialsFinding(options, brand);
-  if (credentials.level === 'error') return { brand, clockSkewMs: 0, findings: [credentials], reports: [] };
   const documents = createLakeDocuments({ store: options.lake.store, ...options });
   const lease = runId === undefined ? undefined : createBrandLease(options, runId, documents, brand);
   try {
-    const { findings, ...rest } = judgeBrand(options, brand, await sampleBrand(options, brand, lease?.claim));
-    return { ...rest, findings: [credentials, ...findings] };
+    return judgeBrand(options, brand, await sampleBrand(options, brand, lease?.claim));
   } finally {
     await lease?.release();
   }
@@ -103,17 +99,6 @@ export function judgeBrand(options: Judged, brand: string, sample: BrandSample):
     findings: [...findings, zoneFinding(settings.timeZone, sample.zone)],
     reports: reportChecks(options, brand, sample),
   };
-}
-
-async function credentialsFinding(options: RunOptions, brand: string): Promise<Finding> {
-  const settings = brandSettingsOf(options, brand);
-  try {
-    const { baseUrl } = await readCredentials(options.credentials, brand, settings.baseUrl);
-    const where = baseUrl === undefined ? 'any address' : 'the baseUrl';
-    return ok('credentials', `the credentials can be read; they are for ${where} of the settings`);
-  } catch (thrown) {
-    return errorFinding(thrown);
-  }
 }
 
 /** @throws an unexpected error, which is a bug */
