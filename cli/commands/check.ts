@@ -23,7 +23,7 @@ export function addCheck(program: CliCommand): void {
       );
       if (flags.json) printJson(outcome);
       else print(checkText(outcome));
-      process.exitCode = outcome.status === 'ok' ? EXIT.complete : EXIT[outcome.status];
+      process.exitCode = outcome.status === 'ok' ? EXIT.complete : EXIT.failed;
     });
 }
 
@@ -34,7 +34,6 @@ function checkText({ status, brands }: CheckOutcome): string {
 const VERDICTS = {
   ok: () => `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`,
   failed: () => `${styleText('red', 'failed')}: correct what is marked ✗ or "required"`,
-  busy: () => `${styleText('yellow', 'busy')}: run again after the run that sends requests`,
 };
 
 export function brandText({ brand, findings, reports }: BrandCheck): string {

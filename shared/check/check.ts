@@ -1,15 +1,7 @@
-/** Each finding rests on responses, and may have the setting that they support. Of the lake, the test writes the lease only. */
+/** Each finding rests on responses, and may have the setting that they support. */
 import { dayOf } from '../base/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../base/errors.ts';
-import { createLakeDocuments } from '../lake/lake-documents.ts';
-import { FORMAT_KEY, leaseKey } from '../lake/paths.ts';
-import {
-  type RunOptions,
-  brandSettingsOf,
-  createBrandLease,
-  selectBrands,
-  selectReports,
-} from '../run/run.ts';
+import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
 import { BY_CHECK } from '../service/envelope.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { usualName } from '../settings/time-zone.ts';
@@ -36,33 +28,16 @@ export interface BrandCheck {
 
 /** The document of `check --json`, and the Lambda handler's result. */
 export interface CheckOutcome {
-  /** `busy`: another run sends requests to the service of a brand, so its settings were not compared. */
-  status: 'ok' | 'failed' | 'busy';
+  status: 'ok' | 'failed';
   brands: BrandCheck[];
 }
 
 const MAX_QUIET_SKEW_SECONDS = 30;
 
 export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
-  const { lake, newId } = options;
-  const runId = newId();
-  // A check must not create a lake, and without a lake there is no other run.
-  const hasLake = await isBegun(options);
-  const unregister = hasLake ? await lake.runs.register(runId) : undefined;
-  try {
-    const brands = await Promise.all(
-      selectBrands(options).map((brand) => checkBrand(options, brand, hasLake ? runId : undefined)),
-    );
-    const isBusy = brands.flatMap(findingsOf).some(({ code }) => code === 'brand_busy');
-    return { status: brands.some(hasErrors) ? 'failed' : isBusy ? 'busy' : 'ok', brands };
-  } finally {
-    await unregister?.();
-  }
-}
-
-async function isBegun({ lake: { store }, ...options }: RunOptions): Promise<boolean> {
-  const keys = [FORMAT_KEY, ...selectBrands(options).map(leaseKey)];
-  return (await Promise.all(keys.map((key) => store.get(key)))).some((found) => found !== undefined);
+  const check = async (brand: string) => judgeBrand(options, brand, await sampleBrand(options, brand));
+  const brands = await Promise.all(selectBrands(options).map(check));
+  return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
 }
 
 export function hasErrors(check: BrandCheck): boolean {
@@ -71,20 +46,6 @@ export function hasErrors(check: BrandCheck): boolean {
 
 export function findingsOf({ findings, reports }: BrandCheck): Finding[] {
   return [...findings, ...reports.flatMap((report) => report.findings)];
-}
-
-async function checkBrand(
-  options: RunOptions,
-  brand: string,
-  runId: string | undefined,
-): Promise<BrandCheck> {
-  const documents = createLakeDocuments({ store: options.lake.store, ...options });
-  const lease = runId === undefined ? undefined : createBrandLease(options, runId, documents, brand);
-  try {
-    return judgeBrand(options, brand, await sampleBrand(options, brand, lease?.claim));
-  } finally {
-    await lease?.release();
-  }
 }
 
 type Judged = Pick<RunOptions, 'settings' | 'reports' | 'scope' | 'clock'>;
@@ -105,7 +66,6 @@ export function judgeBrand(options: Judged, brand: string, sample: BrandSample):
 function errorFinding(thrown: unknown): Finding {
   const { kind, code, message } = asBrandReportsError(thrown);
   if (kind === 'bug' && !(thrown instanceof BrandReportsError)) throw thrown;
-  if (code === 'brand_busy') return warning(code, message);
   return error(code, `${kind}: ${message.replaceAll(BY_CHECK, '')}`);
 }
 
