@@ -7,16 +7,8 @@ import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { usualName } from '../settings/time-zone.ts';
 import { type Finding, error, ok, proposed, warning } from './finding.ts';
 import { recordFindings } from './record-findings.ts';
-import {
-  type BrandSample,
-  type ReportSample,
-  SAMPLE_DAYS,
-  type ZoneInSample,
-  endDateOf,
-  sampleBrand,
-  zoneEvidence,
-} from './sample.ts';
-import { contradiction, shownZones } from './zone.ts';
+import { type BrandSample, type ReportSample, SAMPLE_DAYS, endDateOf, sampleBrand } from './sample.ts';
+import { type ZoneInSample, contradiction, shownZones, zoneEvidence } from './zone.ts';
 
 export interface BrandCheck {
   brand: string;

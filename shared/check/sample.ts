@@ -6,7 +6,7 @@ import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../bas
 import { type JsonObject, stringifyJson } from '../base/json.ts';
 import { observeEndDate } from '../day/probe-end-date.ts';
 import { dateFields, timestampFields } from '../planning/day-queries.ts';
-import { type SeenDay, type ZoneProof, daysToMeasure, proveTimeZone, decisiveDay, timesOf } from './zone.ts';
+import { type ZoneInSample, daysToMeasure, proveTimeZone, decisiveDay, timesOf } from './zone.ts';
 import { timeField } from './roles.ts';
 import { recordsOfList } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -41,18 +41,6 @@ export interface ReportSample {
   /** The oldest day with records, from the start date on; `isFirst`: there are records on the start date or before it. */
   oldest?: { day: string; isFirst: boolean };
   error?: BrandReportsError;
-}
-
-/** From records that were requested by date. */
-export interface ZoneInSample extends ZoneProof {
-  report: string;
-  field: string;
-  seen: SeenDay[];
-  records: number;
-}
-
-export function zoneEvidence({ records, report, field }: ZoneInSample): string {
-  return `${records} records of ${report}, by their ${field}`;
 }
 
 export const SAMPLE_DAYS = 30;
