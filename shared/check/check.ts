@@ -71,15 +71,14 @@ function connectionFindings(settings: BrandSettings, sample: BrandSample): Findi
       : findings;
   const found = errorFinding(thrown);
   const isRefused = thrown.kind === 'auth';
-  const sent = `the request had the headers X-${settings.service}-DATE and X-${settings.service}-AUTHENTICATION, from the setting service: compare them with the names in the documentation of the service`;
+  const sent = `compare its header X-${settings.service}-DATE, from the setting service, with the documentation`;
   return [...findings, isRefused ? { ...found, message: `${found.message}; ${sent}` } : found];
 }
 
 function clockFinding(seconds: number): Finding {
   const differ = `the clocks differ by ${seconds} s`;
   if (Math.abs(seconds) < MAX_QUIET_SKEW_SECONDS) return ok('clock', differ);
-  const advice = "requests are signed with the service's time, but correct this machine's clock (NTP)";
-  return warning('clock', `${differ}; ${advice}`);
+  return warning('clock', `${differ}: correct this machine's clock (NTP)`);
 }
 
 function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
@@ -111,8 +110,7 @@ function reportChecks(options: Judged, brand: string, sample: BrandSample): Bran
   return selectReports(options, brand).map(({ name }) => {
     const found = sample.reports.find(({ report }) => report.name === name);
     const own = settings.reports[name];
-    const lookup = 'one call for each record of another report, whose check covers this one';
-    if (!found || !own) return { report: name, findings: [ok('lookup', lookup)] };
+    if (!found || !own) return { report: name, findings: [ok('lookup', 'its upstream report covers it')] };
     const { report, records, error: thrown } = found;
     const read = `the first page of the last ${SAMPLE_DAYS} days has ${records.length} records`;
     const findings = [
@@ -151,7 +149,7 @@ function compared(settings: BrandSettings, name: keyof typeof OPEN_POINTS, shown
   const [code, other] = OPEN_POINTS[name];
   if (shown === set) return ok(code, `the setting ${name}, ${set}, is what the service does`);
   if (shown === undefined) {
-    const why = `the setting ${name} (${set}) could not be verified, because there are too few records of the last ${SAMPLE_DAYS} days`;
+    const why = `the setting ${name} (${set}) could not be verified: too few records in ${SAMPLE_DAYS} days`;
     if (set === other) return warning(code, why);
     return proposed('warning', code, {
       path: [name],
@@ -162,7 +160,7 @@ function compared(settings: BrandSettings, name: keyof typeof OPEN_POINTS, shown
   }
   const [level, why] =
     shown === 'whole_day'
-      ? (['warning', 'the service takes end_date as a whole day, which halves the requests'] as const)
+      ? (['warning', 'end_date is a whole day, which halves the requests'] as const)
       : (['error', `the responses contradict the setting ${name} (${set})`] as const);
   return proposed(level, code, { path: [name], value: shown, why, isCertain: true });
 }
@@ -174,11 +172,11 @@ function startFindings(
   today: string,
 ): Finding[] {
   const path = ['reports', report.name, 'startDate'];
-  const late = `startDate is ${startDate}, which is in the future, so no day would be read; allowed: up to ${today}`;
-  if (startDate > today) return [error('start_date', late)];
+  if (startDate > today)
+    return [error('start_date', `startDate (${startDate}) is in the future; allowed: up to ${today}`)];
   if (!oldest) return [];
   if (oldest.isFirst)
     return [ok('oldest_day', `the service returns records of ${startDate} (startDate) or before`)];
-  const why = `the oldest day with records is ${oldest.day}, and empty days before it would count as complete`;
+  const why = `the first records are of ${oldest.day}, and empty days before would count as complete`;
   return [proposed('warning', 'oldest_day', { path, value: oldest.day, why, isCertain: true })];
 }

@@ -176,7 +176,7 @@ describe('init with flags', () => {
     const cwd = newFolder();
     const { code: ended, stdout } = await runCli(['init', ...flagsFor({ [flag]: value })], { cwd });
     expect({ ended, stdout }).toMatchObject({ ended: code });
-    expect(stdout.includes('✗ startDate is 2999-01-01, which is in the future')).toBe(code === 1);
+    expect(stdout.includes('✗ startDate (2999-01-01) is in the future')).toBe(code === 1);
     expect(readFileSync(join(cwd, 'settings.jsonc'), 'utf8')).toMatch(written);
   });
 
