@@ -12,8 +12,6 @@ import { type ZoneInSample, contradiction, shownZones, zoneEvidence } from './zo
 
 export interface BrandCheck {
   brand: string;
-  /** Clock skew: service time minus local time, in milliseconds. */
-  clockSkewMs: number;
   findings: Finding[];
   reports: { report: string; findings: Finding[] }[];
 }
@@ -44,14 +42,10 @@ type Judged = Pick<RunOptions, 'settings' | 'reports' | 'scope' | 'clock'>;
 
 export function judgeBrand(options: Judged, brand: string, sample: BrandSample): BrandCheck {
   const settings = brandSettingsOf(options, brand);
-  const { clockSkewMs = 0, error: thrown } = sample;
   const findings = connectionFindings(settings, sample);
-  if (thrown) return { brand, clockSkewMs, findings, reports: [] };
-  return {
-    ...{ brand, clockSkewMs },
-    findings: [...findings, zoneFinding(settings.timeZone, sample.zone)],
-    reports: reportChecks(options, brand, sample),
-  };
+  if (sample.error) return { brand, findings, reports: [] };
+  findings.push(zoneFinding(settings.timeZone, sample.zone));
+  return { brand, findings, reports: reportChecks(options, brand, sample) };
 }
 
 /** @throws an unexpected error, which is a bug */

@@ -69,7 +69,6 @@ export function likelyZones(text: string): string[] {
   const found = [
     atOffset(written),
     named(city),
-    ...(written.includes('/') ? [byIntl] : []),
     abbreviated(written),
     byIntl,
     named(closestMatch(city, zones.map(cityOf).map(plain)) ?? ''),
