@@ -28,13 +28,12 @@ export function addCheck(program: CliCommand): void {
 }
 
 function checkText({ status, brands }: CheckOutcome): string {
-  return [...brands.map(brandText), VERDICTS[status]()].join('\n\n');
+  const verdict =
+    status === 'ok'
+      ? `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`
+      : `${styleText('red', 'failed')}: correct what is marked ✗ or "required"`;
+  return [...brands.map(brandText), verdict].join('\n\n');
 }
-
-const VERDICTS = {
-  ok: () => `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`,
-  failed: () => `${styleText('red', 'failed')}: correct what is marked ✗ or "required"`,
-};
 
 export function brandText({ brand, findings, reports }: BrandCheck): string {
   return [
