@@ -16,7 +16,6 @@ import { orders } from '../../shared/reports/orders.ts';
 import { type RunScope, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
-import { untilStopped } from '../graceful-shutdown.ts';
 import { replaceFile } from '../new-file.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
@@ -47,17 +46,12 @@ export function addDemo(program: CliCommand): void {
         await replaceFile(join(lake.store.url, SETTINGS_FILE), `${JSON.stringify(input, null, 2)}\n`);
         print(`A sample service is running at ${service.url}. Syncing it into ${flags.lake}.\n`);
         const settings = parseSettings(input, reports);
-        const credentials = fixedCredentials(
-          JSON.stringify(sampleCredentials(service)),
-          'the sample service',
-        );
+        const held = JSON.stringify(sampleCredentials(service));
+        const credentials = fixedCredentials(held, 'the sample service');
         const sync = async (scope: RunScope) => {
           const progress = showProgress(false);
-          const options = { ...access, settings, reports, credentials, scope, log: progress.log };
-          const run = untilStopped(undefined, (limits) =>
-            runSync({ ...options, send: sendRequest, ...limits }),
-          );
-          const outcome = await run.finally(progress.end);
+          const options = { ...access, settings, reports, credentials, send: sendRequest, scope };
+          const outcome = await runSync({ ...options, log: progress.log }).finally(progress.end);
           await rewriteDatabase(lake, settings);
           return outcome;
         };
