@@ -102,7 +102,7 @@ describe('init at a terminal', () => {
       ...([
         1,
         /--service OTHER/,
-        /X-OTHER-DATE, from the setting service[^]*No settings were written\. Perhaps mistyped: the brand id/,
+        /X-OTHER-DATE, from the setting service[\s\S]*No settings were written\. Perhaps mistyped: the brand id/,
       ] as const),
     ],
     [
