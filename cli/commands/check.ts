@@ -23,19 +23,17 @@ export function addCheck(program: CliCommand): void {
       );
       if (flags.json) printJson(outcome);
       else print(checkText(outcome));
-      process.exitCode = outcome.status === 'ok' ? EXIT.complete : EXIT[outcome.status];
+      process.exitCode = outcome.status === 'ok' ? EXIT.complete : EXIT.failed;
     });
 }
 
 function checkText({ status, brands }: CheckOutcome): string {
-  return [...brands.map(brandText), VERDICTS[status]()].join('\n\n');
+  const verdict =
+    status === 'ok'
+      ? `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`
+      : `${styleText('red', 'failed')}: correct what is marked ✗ or "required"`;
+  return [...brands.map(brandText), verdict].join('\n\n');
 }
-
-const VERDICTS = {
-  ok: () => `${styleText('green', 'ok')}. Next: ${printedCommand('sync')}`,
-  failed: () => `${styleText('red', 'failed')}: correct what is marked ✗ or "required"`,
-  busy: () => `${styleText('yellow', 'busy')}: run again after the run that sends requests`,
-};
 
 export function brandText({ brand, findings, reports }: BrandCheck): string {
   return [

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { restate } from '../../sample/brand.ts';
-import { type SampleService, startSampleService } from '../../sample/server.ts';
+import { startSampleService } from '../../sample/server.ts';
 import { sampleCredentials, sampleSettings } from '../../sample/settings.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
@@ -9,7 +9,6 @@ import { makeLakeFolder } from '../../shared/adapters/local/lake-folder.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { addDays, dayOf, monthOf } from '../../shared/base/days.ts';
 import { configError } from '../../shared/base/errors.ts';
-import type { SyncOutcome } from '../../shared/base/outcome.ts';
 import { LEDGERS_PREFIX } from '../../shared/lake/paths.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -17,7 +16,6 @@ import { orders } from '../../shared/reports/orders.ts';
 import { type RunScope, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
-import { untilStopped } from '../graceful-shutdown.ts';
 import { replaceFile } from '../new-file.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
@@ -46,26 +44,22 @@ export function addDemo(program: CliCommand): void {
       try {
         const input = sampleSettings(service);
         await replaceFile(join(lake.store.url, SETTINGS_FILE), `${JSON.stringify(input, null, 2)}\n`);
-        print(`A sample service is running at ${service.url}. Syncing it into ${displayPath(lake)}.\n`);
+        print(`A sample service is running at ${service.url}. Syncing it into ${flags.lake}.\n`);
         const settings = parseSettings(input, reports);
-        const credentials = fixedCredentials(
-          JSON.stringify(sampleCredentials(service)),
-          'the sample service',
-        );
+        const held = JSON.stringify(sampleCredentials(service));
+        const credentials = fixedCredentials(held, 'the sample service');
         const sync = async (scope: RunScope) => {
           const progress = showProgress(false);
-          const options = { ...access, settings, reports, credentials, scope, log: progress.log };
-          const run = untilStopped(undefined, (limits) =>
-            runSync({ ...options, send: sendRequest, ...limits }),
-          );
-          const outcome = await run.finally(progress.end);
+          const options = { ...access, settings, reports, credentials, send: sendRequest, scope };
+          const outcome = await runSync({ ...options, log: progress.log }).finally(progress.end);
           await rewriteDatabase(lake, settings);
           return outcome;
         };
         const outcome = await sync({});
         print(syncText(outcome));
         process.exitCode = EXIT[outcome.status];
-        const today = dayOf(service.now().getTime(), service.brands.acme?.timeZone ?? 'UTC');
+        const { acme } = service.brands;
+        const today = dayOf(service.now().getTime(), acme?.timeZone ?? 'UTC');
         const [yesterday, restated] = [addDays(today, -1), addDays(today, -3)];
         await showQuery(
           lake,
@@ -74,7 +68,13 @@ export function addDemo(program: CliCommand): void {
           `SELECT coalesce(publisher_name, publisher_id) AS publisher, currency, clicks, orders, orders_void AS void, amount, commission, bonus
 FROM publisher_performance WHERE brand = 'acme' AND dt = '${yesterday}' ORDER BY commission DESC, publisher`,
         );
-        await restateDay(service, restated, sync);
+        if (acme)
+          restate(acme, 'order_list', restated, (held) =>
+            held.map(({ at, record }) => ({
+              ...{ at, record: record.status === 'new' ? { ...record, status: 'void' } : record },
+            })),
+          );
+        await sync({ brands: ['acme'], reports: [orders.name], from: restated, to: restated });
         await showQuery(
           lake,
           settings,
@@ -88,7 +88,7 @@ WHERE brand = 'acme' AND report = '${orders.name}' AND dt = '${restated}' AND wh
           'Is yesterday complete?',
           `SELECT report, dt, state, rows FROM coverage WHERE brand = 'acme' AND dt = '${yesterday}' ORDER BY report`,
         );
-        print(nextSteps(lake, flags.lake, monthOf(restated)));
+        print(nextSteps(flags.lake, monthOf(restated)));
       } finally {
         await service.close();
       }
@@ -108,21 +108,6 @@ async function openDemoLake(url: string): Promise<Lake> {
   return lake;
 }
 
-async function restateDay(
-  { brands: { acme } }: SampleService,
-  day: string,
-  sync: (scope: RunScope) => Promise<SyncOutcome>,
-): Promise<void> {
-  if (acme)
-    restate(acme, 'order_list', day, (held) =>
-      held.map(({ at, record }) => ({
-        at,
-        record: record.status === 'new' ? { ...record, status: 'void' } : record,
-      })),
-    );
-  await sync({ brands: ['acme'], reports: [orders.name], from: day, to: day });
-}
-
 async function showQuery({ store }: Lake, settings: Settings, title: string, sql: string): Promise<void> {
   const options = { store, reports, settings, nowMs: Date.now(), onGap: () => {} };
   const connection = await createSqlConnection(options, sql);
@@ -132,10 +117,10 @@ async function showQuery({ store }: Lake, settings: Settings, title: string, sql
   connection.closeSync();
 }
 
-function nextSteps(lake: Lake, lakeFlag: string, month: string): string {
-  const path = displayPath(lake);
+function nextSteps(folder: string, month: string): string {
   // Settings of this folder may have a brand of the same name.
-  const flags = { lake: lakeFlag === DEFAULT_LAKE ? undefined : path, settings: join(path, SETTINGS_FILE) };
+  const lake = folder === DEFAULT_LAKE ? undefined : folder;
+  const flags = { lake, settings: join(folder, SETTINGS_FILE) };
   return `
 Try next:
   ${printedCommand('query', ['SELECT * FROM transactions_daily LIMIT 10'], flags)}
@@ -145,9 +130,4 @@ Try next:
 
 For your own brand, begin with this command; docs/tutorial/first-brand.md has the steps:
   ${printedCommand('init')}`;
-}
-
-function displayPath({ store }: Lake): string {
-  const path = relative('.', store.url);
-  return path.startsWith('..') ? store.url : path;
 }

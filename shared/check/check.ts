@@ -1,126 +1,57 @@
-/** Each finding rests on responses, and may have the setting that they support. Of the lake, the test writes the lease only. */
+/** Each finding rests on responses, and may have the setting that they support. */
 import { dayOf } from '../base/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../base/errors.ts';
-import { createLakeDocuments } from '../lake/lake-documents.ts';
-import { FORMAT_KEY, leaseKey } from '../lake/paths.ts';
-import {
-  type RunOptions,
-  brandSettingsOf,
-  createBrandLease,
-  selectBrands,
-  selectReports,
-} from '../run/run.ts';
-import { readCredentials } from '../service/credentials.ts';
+import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
 import { BY_CHECK } from '../service/envelope.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { usualName } from '../settings/time-zone.ts';
 import { type Finding, error, ok, proposed, warning } from './finding.ts';
 import { recordFindings } from './record-findings.ts';
-import {
-  type BrandSample,
-  type ReportSample,
-  SAMPLE_DAYS,
-  type ZoneInSample,
-  endDateOf,
-  sampleBrand,
-  zoneEvidence,
-} from './sample.ts';
-import { contradiction, shownZones } from './zone.ts';
+import { type BrandSample, type ReportSample, SAMPLE_DAYS, endDateOf, sampleBrand } from './sample.ts';
+import { type ZoneInSample, contradiction, shownZones, zoneEvidence } from './zone.ts';
 
 export interface BrandCheck {
   brand: string;
-  /** Clock skew: service time minus local time, in milliseconds. */
-  clockSkewMs: number;
   findings: Finding[];
   reports: { report: string; findings: Finding[] }[];
 }
 
 /** The document of `check --json`, and the Lambda handler's result. */
 export interface CheckOutcome {
-  /** `busy`: another run sends requests to the service of a brand, so its settings were not compared. */
-  status: 'ok' | 'failed' | 'busy';
+  status: 'ok' | 'failed';
   brands: BrandCheck[];
 }
 
 const MAX_QUIET_SKEW_SECONDS = 30;
 
 export async function runCheck(options: RunOptions): Promise<CheckOutcome> {
-  const { lake, newId } = options;
-  const runId = newId();
-  // A check must not create a lake, and without a lake there is no other run.
-  const hasLake = await isBegun(options);
-  const unregister = hasLake ? await lake.runs.register(runId) : undefined;
-  try {
-    const brands = await Promise.all(
-      selectBrands(options).map((brand) => checkBrand(options, brand, hasLake ? runId : undefined)),
-    );
-    const isBusy = brands.flatMap(findingsOf).some(({ code }) => code === 'brand_busy');
-    return { status: brands.some(hasErrors) ? 'failed' : isBusy ? 'busy' : 'ok', brands };
-  } finally {
-    await unregister?.();
-  }
-}
-
-async function isBegun({ lake: { store }, ...options }: RunOptions): Promise<boolean> {
-  const keys = [FORMAT_KEY, ...selectBrands(options).map(leaseKey)];
-  return (await Promise.all(keys.map((key) => store.get(key)))).some((found) => found !== undefined);
+  const check = async (brand: string) => judgeBrand(options, brand, await sampleBrand(options, brand));
+  const brands = await Promise.all(selectBrands(options).map(check));
+  return { status: brands.some(hasErrors) ? 'failed' : 'ok', brands };
 }
 
 export function hasErrors(check: BrandCheck): boolean {
   return findingsOf(check).some(({ level }) => level === 'error' || level === 'undecided');
 }
 
-function findingsOf({ findings, reports }: BrandCheck): Finding[] {
+export function findingsOf({ findings, reports }: BrandCheck): Finding[] {
   return [...findings, ...reports.flatMap((report) => report.findings)];
-}
-
-async function checkBrand(
-  options: RunOptions,
-  brand: string,
-  runId: string | undefined,
-): Promise<BrandCheck> {
-  const credentials = await credentialsFinding(options, brand);
-  if (credentials.level === 'error') return { brand, clockSkewMs: 0, findings: [credentials], reports: [] };
-  const documents = createLakeDocuments({ store: options.lake.store, ...options });
-  const lease = runId === undefined ? undefined : createBrandLease(options, runId, documents, brand);
-  try {
-    const { findings, ...rest } = judgeBrand(options, brand, await sampleBrand(options, brand, lease?.claim));
-    return { ...rest, findings: [credentials, ...findings] };
-  } finally {
-    await lease?.release();
-  }
 }
 
 type Judged = Pick<RunOptions, 'settings' | 'reports' | 'scope' | 'clock'>;
 
 export function judgeBrand(options: Judged, brand: string, sample: BrandSample): BrandCheck {
   const settings = brandSettingsOf(options, brand);
-  const { clockSkewMs = 0, error: thrown } = sample;
   const findings = connectionFindings(settings, sample);
-  if (thrown) return { brand, clockSkewMs, findings, reports: [] };
-  return {
-    ...{ brand, clockSkewMs },
-    findings: [...findings, zoneFinding(settings.timeZone, sample.zone)],
-    reports: reportChecks(options, brand, sample),
-  };
-}
-
-async function credentialsFinding(options: RunOptions, brand: string): Promise<Finding> {
-  const settings = brandSettingsOf(options, brand);
-  try {
-    const { baseUrl } = await readCredentials(options.credentials, brand, settings.baseUrl);
-    const where = baseUrl === undefined ? 'any address' : 'the baseUrl';
-    return ok('credentials', `the credentials can be read; they are for ${where} of the settings`);
-  } catch (thrown) {
-    return errorFinding(thrown);
-  }
+  if (sample.error) return { brand, findings, reports: [] };
+  findings.push(zoneFinding(settings.timeZone, sample.zone));
+  return { brand, findings, reports: reportChecks(options, brand, sample) };
 }
 
 /** @throws an unexpected error, which is a bug */
 function errorFinding(thrown: unknown): Finding {
   const { kind, code, message } = asBrandReportsError(thrown);
   if (kind === 'bug' && !(thrown instanceof BrandReportsError)) throw thrown;
-  if (code === 'brand_busy') return warning(code, message);
   return error(code, `${kind}: ${message.replaceAll(BY_CHECK, '')}`);
 }
 
@@ -134,15 +65,14 @@ function connectionFindings(settings: BrandSettings, sample: BrandSample): Findi
       : findings;
   const found = errorFinding(thrown);
   const isRefused = thrown.kind === 'auth';
-  const sent = `the request had the headers X-${settings.service}-DATE and X-${settings.service}-AUTHENTICATION, from the setting service: compare them with the names in the documentation of the service`;
+  const sent = `compare its header X-${settings.service}-DATE, from the setting service, with the documentation`;
   return [...findings, isRefused ? { ...found, message: `${found.message}; ${sent}` } : found];
 }
 
 function clockFinding(seconds: number): Finding {
   const differ = `the clocks differ by ${seconds} s`;
   if (Math.abs(seconds) < MAX_QUIET_SKEW_SECONDS) return ok('clock', differ);
-  const advice = "requests are signed with the service's time, but correct this machine's clock (NTP)";
-  return warning('clock', `${differ}; ${advice}`);
+  return warning('clock', `${differ}: correct this machine's clock (NTP)`);
 }
 
 function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
@@ -156,12 +86,12 @@ function zoneFinding(set: string, zone: ZoneInSample | undefined): Finding {
   const wrong = contradiction(set, zone.seen);
   if (wrong) {
     const at = new Date(wrong.atMs).toISOString();
-    const why = zone.isProven ? 'is proven' : `fits ${evidence}, as does ${shownZones(zone.fits, usual)}`;
+    const fits = zone.isProven ? 'is proven' : `fits ${evidence}, as does ${shownZones(zone.fits, usual)}`;
     const found = `${zone.report} returned a record of ${at} (${zone.field}) for ${wrong.day}`;
-    return error(
-      'time_zone',
-      `${found}, which is no time of that day in ${set}: set "timeZone": "${usual}", which ${why}`,
-    );
+    const why = `${found}, which is no time of that day in ${set}; ${usual} ${fits}`;
+    return proposed('error', 'time_zone', {
+      ...{ path: ['timeZone'], value: usual, why, isCertain: zone.isProven },
+    });
   }
   return zone.isProven
     ? ok('time_zone', `the time zone ${set} is proven by ${evidence}`)
@@ -174,8 +104,7 @@ function reportChecks(options: Judged, brand: string, sample: BrandSample): Bran
   return selectReports(options, brand).map(({ name }) => {
     const found = sample.reports.find(({ report }) => report.name === name);
     const own = settings.reports[name];
-    const lookup = 'one call for each record of another report, whose check covers this one';
-    if (!found || !own) return { report: name, findings: [ok('lookup', lookup)] };
+    if (!found || !own) return { report: name, findings: [ok('lookup', 'its upstream report covers it')] };
     const { report, records, error: thrown } = found;
     const read = `the first page of the last ${SAMPLE_DAYS} days has ${records.length} records`;
     const findings = [
@@ -214,7 +143,7 @@ function compared(settings: BrandSettings, name: keyof typeof OPEN_POINTS, shown
   const [code, other] = OPEN_POINTS[name];
   if (shown === set) return ok(code, `the setting ${name}, ${set}, is what the service does`);
   if (shown === undefined) {
-    const why = `the setting ${name} (${set}) could not be verified, because there are too few records of the last ${SAMPLE_DAYS} days`;
+    const why = `the setting ${name} (${set}) could not be verified: too few records in ${SAMPLE_DAYS} days`;
     if (set === other) return warning(code, why);
     return proposed('warning', code, {
       path: [name],
@@ -225,7 +154,7 @@ function compared(settings: BrandSettings, name: keyof typeof OPEN_POINTS, shown
   }
   const [level, why] =
     shown === 'whole_day'
-      ? (['warning', 'the service takes end_date as a whole day, which halves the requests'] as const)
+      ? (['warning', 'end_date is a whole day, which halves the requests'] as const)
       : (['error', `the responses contradict the setting ${name} (${set})`] as const);
   return proposed(level, code, { path: [name], value: shown, why, isCertain: true });
 }
@@ -237,11 +166,11 @@ function startFindings(
   today: string,
 ): Finding[] {
   const path = ['reports', report.name, 'startDate'];
-  const late = `startDate is ${startDate}, which is in the future, so no day would be read; allowed: up to ${today}`;
-  if (startDate > today) return [error('start_date', late)];
+  if (startDate > today)
+    return [error('start_date', `startDate (${startDate}) is in the future; allowed: up to ${today}`)];
   if (!oldest) return [];
   if (oldest.isFirst)
     return [ok('oldest_day', `the service returns records of ${startDate} (startDate) or before`)];
-  const why = `the oldest day with records is ${oldest.day}, and empty days before it would count as complete`;
+  const why = `the first records are of ${oldest.day}, and empty days before would count as complete`;
   return [proposed('warning', 'oldest_day', { path, value: oldest.day, why, isCertain: true })];
 }

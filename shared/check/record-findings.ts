@@ -23,10 +23,7 @@ export function recordFindings(
     STATE_WORDS.includes(comparedState(String(value))),
   );
   const hidden = byState.map(([name, value]) =>
-    warning(
-      'filters',
-      `the filter ${name} (${value}) is a state, which changes: remove it, and filter in SQL`,
-    ),
+    warning('filters', `the filter ${name} (${value}) is a state, which changes: filter in SQL instead`),
   );
   if (sample.length === 0) return hidden;
   // Documented fields need no proposal.
@@ -99,7 +96,7 @@ function amountFindings({ report, sample, roles }: Records): Finding[] {
     const inner = isJsonObject(example)
       ? Object.keys(example).find((name) => typeof readValue(example[name]) === 'bigint')
       : undefined;
-    const shown = `${others.length + 1} of ${values.length} values of ${fields.join(', ')} cannot be read as an amount, such as ${stringifyJson(example).slice(0, 60)}, so sums with them are NULL`;
+    const shown = `${others.length + 1} of ${values.length} values of ${fields.join(', ')} cannot be read as an amount, such as ${stringifyJson(example).slice(0, 60)}`;
     const advice = 'Ask the operator for numbers such as 1500.25, name another field, or if there is none';
     const why = inner === undefined ? `${shown}. ${advice}` : shown;
     const value = inner === undefined ? null : `${fields[0]}.${inner}`;
@@ -121,7 +118,7 @@ function wordFindings(records: Records): Finding[] {
   const words = new Set([...wordsIn(records, 'state', isKnown), ...wordsIn(records, 'line_state', isKnown)]);
   if (words.size === 0) return [];
   const value = { words: Object.fromEntries([...words].map((word) => [word, 'new'])) };
-  const why = `the interface does not define these states of the records; choose a meaning for each: ${STATE_WORDS.join(', ')}`;
+  const why = `the interface does not define these states; choose for each: ${STATE_WORDS.join(', ')}`;
   return [
     proposed('warning', 'states', { path: ['reports', report.name, 'states'], value, why, isCertain: false }),
   ];

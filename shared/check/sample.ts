@@ -6,7 +6,7 @@ import { type BrandReportsError, asBrandReportsError, rethrowBugs } from '../bas
 import { type JsonObject, stringifyJson } from '../base/json.ts';
 import { observeEndDate } from '../day/probe-end-date.ts';
 import { dateFields, timestampFields } from '../planning/day-queries.ts';
-import { type SeenDay, type ZoneProof, daysToMeasure, proveTimeZone, decisiveDay, timesOf } from './zone.ts';
+import { type ZoneInSample, daysToMeasure, proveTimeZone, decisiveDay, timesOf } from './zone.ts';
 import { timeField } from './roles.ts';
 import { recordsOfList } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
@@ -17,7 +17,6 @@ import {
   createService,
   selectReports,
 } from '../run/run.ts';
-import type { Lease } from '../run/lease.ts';
 import type { Page } from '../service/paging/page.ts';
 import { pages } from '../service/paging/pages.ts';
 import { allTimeZones } from '../settings/time-zone.ts';
@@ -44,18 +43,6 @@ export interface ReportSample {
   error?: BrandReportsError;
 }
 
-/** From records that were requested by date. */
-export interface ZoneInSample extends ZoneProof {
-  report: string;
-  field: string;
-  seen: SeenDay[];
-  records: number;
-}
-
-export function zoneEvidence({ records, report, field }: ZoneInSample): string {
-  return `${records} records of ${report}, by their ${field}`;
-}
-
 export const SAMPLE_DAYS = 30;
 /** Days that are read to prove the zone, and pages of each. */
 const ZONE_DAYS = 10;
@@ -73,16 +60,12 @@ export function endDateOf(measured: Pick<BrandSample, 'reports'>): BrandSettings
   return all.find((endDate) => endDate === 'midnight') ?? all.find((endDate) => endDate !== undefined);
 }
 
-/** @param claim waits until requests may be sent, and returns since when (`Lease`); missing: no run can read the brand yet */
-export async function sampleBrand(
-  options: RunOptions,
-  brand: string,
-  claim: Lease['claim'] = async () => Number.NEGATIVE_INFINITY,
-): Promise<BrandSample> {
+/** Needs no lease: a check beside a run of hours doubles the rate for some seconds. */
+export async function sampleBrand(options: RunOptions, brand: string): Promise<BrandSample> {
   const reports = selectReports(options, brand).filter(({ day }) => day.by !== 'upstream');
   const [first] = reports;
   if (!first) return { reports: [] };
-  const { service, method, error } = await makeContact(options, brand, first, claim);
+  const { service, method, error } = await makeContact(options, brand, first);
   // Every report would fail alike. Only a refusal may concern this report alone, so the other reports are next; after a
   // second refusal the client stops.
   const mayConcernOne = !error || (error.kind === 'auth' && error.context.status !== undefined);
@@ -103,18 +86,13 @@ interface ReadReport {
   found: ReportSample;
 }
 
-async function makeContact(
-  options: RunOptions,
-  brand: string,
-  report: ReportDefinition,
-  claim: Lease['claim'],
-) {
+async function makeContact(options: RunOptions, brand: string, report: ReportDefinition) {
   const { method: set } = brandSettingsOf(options, brand);
   const contactBy = async (method: BrandSettings['method']) => {
     const beganMs = options.clock.monotonicMs();
     // The second service counts no request of the first one.
-    const after = async () => Math.max(beganMs, await claim());
-    const service = createService(options, brand, { claim: after, method, retry: IMPATIENT });
+    const claim = async () => beganMs;
+    const service = createService(options, brand, { claim, method, retry: IMPATIENT });
     // Page 1 exists whether pages are numbered from 0 or from 1.
     const ctx = withBrandSettings(createFetchContext(options, { brand, report, service }), { firstPage: 1 });
     const error = await fetchFirstPage(ctx, sampleFields(ctx)).then(() => undefined, rethrowBugs);

@@ -15,17 +15,26 @@ export interface SeenDay {
   withNextMidnight: boolean;
 }
 
-export interface ZoneProof {
+/** From records that were requested by date. */
+export interface ZoneInSample {
+  report: string;
+  field: string;
+  seen: SeenDay[];
+  records: number;
   /** The zones in which every record belongs to the day for which it was returned. */
   fits: readonly string[];
   /** Whether all these zones have the same days, from half a year ago to half a year ahead. */
   isProven: boolean;
 }
 
+export function zoneEvidence({ records, report, field }: ZoneInSample): string {
+  return `${records} records of ${report}, by their ${field}`;
+}
+
 const HALF_A_YEAR_DAYS = 183;
 
 /** @param zones the candidates @param nowMs the middle of the year in which zones are compared */
-export function proveTimeZone(seen: readonly SeenDay[], nowMs: number, zones: readonly string[]): ZoneProof {
+export function proveTimeZone(seen: readonly SeenDay[], nowMs: number, zones: readonly string[]) {
   const fits = zones.filter((zone) => contradiction(zone, seen) === undefined);
   const [first] = fits;
   return { fits, isProven: first !== undefined && fits.every((zone) => hasSameDays(first, zone, nowMs)) };

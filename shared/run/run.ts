@@ -198,7 +198,7 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   }
 }
 
-export function createBrandLease(
+function createBrandLease(
   { clock, deadline, lake, log, runBy }: RunOptions,
   runId: string,
   documents: LakeDocuments,

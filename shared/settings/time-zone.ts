@@ -67,9 +67,8 @@ export function likelyZones(text: string): string[] {
   const known = intlName(written) ?? '';
   const byIntl = isTimeZone(known) ? [known] : [];
   const found = [
-    atOffset(written, zones),
+    atOffset(written),
     named(city),
-    ...(written.includes('/') ? [byIntl] : []),
     abbreviated(written),
     byIntl,
     named(closestMatch(city, zones.map(cityOf).map(plain)) ?? ''),
@@ -97,19 +96,18 @@ function abbreviated(text: string): string[] {
 
 const OFFSET = /^(?:Etc\/)?(?:UTC|GMT)? ?([+-]) ?(\d\d?)(?::?(\d\d))?$/i;
 
-/** The zones at this distance from Greenwich in winter or in summer. The sign of `Etc/GMT-6` means the opposite. */
-function atOffset(text: string, zones: readonly string[]): string[] {
-  const [, sign = '', hours, minutes = '00'] = OFFSET.exec(text) ?? [];
+/** The usual zones at this distance from Greenwich in winter or in summer. The sign of `Etc/GMT-6` means the opposite. */
+function atOffset(text: string): string[] {
+  const [, sign, hours, minutes = '00'] = OFFSET.exec(text) ?? [];
   if (hours === undefined) return [];
-  const signs = /^etc/i.test(text) ? [sign === '-' ? '+' : '-', sign] : [sign];
+  const isEast = (sign === '+') !== /^etc/i.test(text);
   const distance = `${Number(hours)}${minutes === '00' ? '' : `:${minutes}`}`;
-  const wanted = signs.map((each) => (distance === '0' ? 'GMT' : `GMT${each}${distance}`));
-  const at = (among: readonly string[]) =>
-    wanted.flatMap((offset) =>
-      [0, 6].flatMap((month) => among.filter((zone) => offsetOf(zone, month) === offset).slice(0, 2)),
-    );
-  const usual = at(Object.keys(USUAL));
-  return usual.length > 0 ? usual : at(zones);
+  const wanted = distance === '0' ? 'GMT' : `GMT${isEast ? '+' : '-'}${distance}`;
+  return [0, 6].flatMap((month) =>
+    Object.keys(USUAL)
+      .filter((zone) => offsetOf(zone, month) === wanted)
+      .slice(0, 2),
+  );
 }
 
 function offsetOf(timeZone: string, month: number): string | undefined {

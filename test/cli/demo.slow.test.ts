@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
@@ -61,42 +62,19 @@ it('the demo refuses a lake with reports of another service', async () => {
   expect(stderr).toContain('--lake FOLDER');
 });
 
-it('serve-sample overwrites no settings, and leaves no credentials then', async () => {
-  const place = join(folder.path, 'mine');
-  mkdirSync(place);
-  writeFileSync(join(place, 'settings.json'), 'mine');
-  expect(await runCli(['serve-sample', '--write-settings', place])).toMatchObject({
+it('serve-sample serves a brand that sync can fetch from, prints no credential, and overwrites nothing', async () => {
+  const [settings, credentials] = [join(folder.path, 'settings.json'), join(folder.path, 'credentials.json')];
+  writeFileSync(settings, 'mine');
+  expect(await runCli(['serve-sample', '--write-settings', folder.path])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('settings.json exists and is not overwritten'),
   });
-  expect([readdirSync(place), readFileSync(join(place, 'settings.json'), 'utf8')]).toEqual([
-    ['settings.json'],
-    'mine',
-  ]);
-});
-
-it('serve-sample serves a brand that sync can fetch from, and prints no credential', async () => {
-  const settings = join(folder.path, 'settings');
-  const served = startCli(['serve-sample', '--write-settings', settings]);
-  const isWritten = (name: string) =>
-    existsSync(join(settings, name)) && readFileSync(join(settings, name), 'utf8').endsWith('}\n');
-  while (!isWritten('credentials.json') || !isWritten('settings.json'))
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  const flags = [
-    '--settings',
-    join(settings, 'settings.json'),
-    '--credentials',
-    join(settings, 'credentials.json'),
-  ];
-  const { code } = await runCli([
-    'sync',
-    'clicks_list',
-    '--brand',
-    'acme',
-    ...flags,
-    '--lake',
-    join(folder.path, 'lake'),
-  ]);
+  expect([readdirSync(folder.path), readFileSync(settings, 'utf8')]).toEqual([['settings.json'], 'mine']);
+  await rm(settings);
+  const served = startCli(['serve-sample', '--write-settings', folder.path]);
+  while (!existsSync(settings) || !readFileSync(settings, 'utf8').endsWith('}\n')) await setTimeout(50);
+  const files = ['--settings', settings, '--credentials', credentials, '--lake', join(folder.path, 'lake')];
+  const { code } = await runCli(['sync', 'clicks_list', '--brand', 'acme', ...files]);
   served.process.kill('SIGINT');
   const { stdout, code: ended } = await served.result;
   expect({ code, ended }).toEqual({ code: 0, ended: 0 });

@@ -50,12 +50,9 @@ function newFolder(): string {
   return folder;
 }
 
-async function atTerminal(cwd: string, lines: readonly string[], args: readonly string[] = []) {
-  const command = [process.execPath, LAUNCHER, 'init', ...args];
-  const person = spawn('python3', ['-c', PERSON, lines.join('\x1f'), ...command], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+async function atTerminal(cwd: string, lines: readonly string[]) {
+  const command = ['-c', PERSON, lines.join('\x1f'), process.execPath, LAUNCHER, 'init'];
+  const person = spawn('python3', command, { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(person, 'close');
   const shown = await text(person.stdout);
   const [code] = await ended;
@@ -64,12 +61,9 @@ async function atTerminal(cwd: string, lines: readonly string[], args: readonly 
 
 const flagsFor = (changes: Record<string, string> = {}) => {
   const [baseUrl = '', service = '', brand = ''] = answers;
+  const credentials = join(sample.folder, 'credentials.json');
   const flags = { '--base-url': baseUrl, '--service': service, '--brand': brand };
-  return Object.entries({
-    ...flags,
-    '--credentials': join(sample.folder, 'credentials.json'),
-    ...changes,
-  }).flat();
+  return Object.entries({ ...flags, '--credentials': credentials, ...changes }).flat();
 };
 
 describe('init at a terminal', () => {
@@ -81,10 +75,7 @@ describe('init at a terminal', () => {
       code: 0,
       shown: expect.stringMatching(/time zone America\/New_York is proven/),
     });
-    for (const hidden of Object.values(secrets).filter(
-      (value) => value.length > 6 && !value.startsWith('http'),
-    ))
-      expect(shown).not.toContain(hidden);
+    for (const hidden of [secrets.token, secrets.secret]) expect(shown).not.toContain(hidden);
     expect(shown.match(/Not allowed\. Allowed: /g)).toHaveLength(2);
     expect(statSync(join(cwd, 'credentials.json')).mode & 0o777).toBe(0o600);
     const settings = readFileSync(join(cwd, 'settings.jsonc'), 'utf8');
@@ -104,51 +95,42 @@ describe('init at a terminal', () => {
     });
   });
 
-  it.each<[string, (given: string[]) => string[], RegExp, RegExp]>([
+  it.each<[string, (given: string[]) => string[], number, RegExp, RegExp]>([
     [
       'the service refuses them',
       (given) => given.with(1, 'OTHER'),
-      /--service OTHER/,
-      /Perhaps mistyped: the brand id/,
+      ...([
+        1,
+        /--service OTHER/,
+        /X-OTHER-DATE, from the setting service[\s\S]*No settings were written\. Perhaps mistyped: the brand id/,
+      ] as const),
     ],
     [
       'the address is wrong',
       (given) => given.with(0, 'http://127.0.0.1:9/x'),
-      /:9\/x --service/,
-      /the service's address/,
+      ...([1, /:9\/x --service/, /mistyped: the service's address/] as const),
     ],
     [
       'a token was pasted too early',
       (given) => given.with(1, 'a-token-of-30-characters-which1'),
-      /acme/,
-      /mistyped/,
+      ...([1, /acme/, /mistyped/] as const),
     ],
-  ])('keeps the visible answers for the next try if %s', async (_why, changed, kept, said) => {
+    [
+      'Ctrl-C stops it',
+      (given) => [...given.slice(0, 2), '\x03'],
+      ...([130, /--service SAMPLE/, /Stopped/] as const),
+    ],
+  ])('keeps the visible answers for the next try if %s', async (_why, changed, ended, kept, said) => {
     const cwd = newFolder();
-    const lines = changed(answers);
-    const { code, shown } = await atTerminal(cwd, lines);
-    expect({ code, shown }).toMatchObject({ code: 1, shown: expect.stringMatching(said) });
+    const { code, shown } = await atTerminal(cwd, changed(answers));
+    expect({ code, shown }).toMatchObject({ code: ended, shown: expect.stringMatching(said) });
     expect(shown).toContain('then run: sh init-answers.sh');
     expect(readdirSync(cwd)).toEqual(['init-answers.sh']);
     expect(statSync(join(cwd, 'init-answers.sh')).mode & 0o777).toBe(0o600);
     const command = readFileSync(join(cwd, 'init-answers.sh'), 'utf8');
-    expect(command).toMatch(
-      /^npx brand-reports init --base-url http\S+ (--service OTHER |--service \w+ )?--brand acme\n$/,
-    );
+    expect(command).toMatch(/^npx brand-reports init --base-url http\S+( --service \w+)?( --brand acme)?\n$/);
     expect(command).toMatch(kept);
     for (const hidden of [secrets.token, secrets.secret, 'a-token']) expect(command).not.toContain(hidden);
-  });
-
-  it('keeps the visible answers if Ctrl-C stops it', async () => {
-    const cwd = newFolder();
-    const { code, shown } = await atTerminal(cwd, [...answers.slice(0, 2), '\x03']);
-    expect({ code, shown }).toMatchObject({
-      code: 130,
-      shown: expect.stringContaining('then run: sh init-answers.sh'),
-    });
-    expect(readFileSync(join(cwd, 'init-answers.sh'), 'utf8')).toMatch(
-      /^npx brand-reports init --base-url \S+ --service SAMPLE/,
-    );
   });
 
   it('shows nothing that is pasted before its question, and repeats no answer', async () => {
@@ -160,37 +142,32 @@ describe('init at a terminal', () => {
 });
 
 describe('init with flags', () => {
-  it.each<[string, () => Record<string, string>, number, RegExp]>([
-    [
-      'a zone that the records contradict',
-      () => ({ '--time-zone': 'Europe/Berlin' }),
-      2,
-      /Europe\/Berlin contradicts the records.*America/,
-    ],
-    [
-      'a start date in the future',
-      () => ({ '--start-date': '2999-01-01' }),
-      2,
-      /2999-01-01 is not a day up to/,
-    ],
-    [
-      'a wrong service',
-      () => ({ '--service': 'OTHER' }),
-      1,
-      /X-OTHER-DATE.*from the setting service[\s\S]*No settings were written\. Perhaps mistyped: the brand id, the token, the secret, or the <SERVICE>/,
-    ],
-    [
-      'a folder that does not exist',
-      () => ({ '--settings': 'none/settings.jsonc' }),
-      2,
-      /none\/settings\.jsonc cannot be written \(ENOENT\)/,
-    ],
-    ['a brand that is not a name', () => ({ '--brand': 'No Name' }), 2, /lower-case letters/],
-  ])('refuses %s, and writes nothing', async (_name, changes, code, message) => {
+  it.each<[string, string, RegExp]>([
+    ['--settings', 'none/settings.jsonc', /none\/settings\.jsonc cannot be written \(ENOENT\)/],
+    ['--brand', 'No Name', /lower-case letters/],
+    ['--start-date', 'soon', /startDate is "soon"; allowed: a day/],
+    ['--credentials', 'none.json', /none\.json/],
+  ])('refuses %s %s, and writes nothing', async (flag, value, message) => {
     const cwd = newFolder();
-    const { stdout, stderr, code: ended } = await runCli(['init', ...flagsFor(changes())], { cwd });
-    expect({ ended, text: stdout + stderr }).toEqual({ ended: code, text: expect.stringMatching(message) });
+    const { stderr, code } = await runCli(['init', ...flagsFor({ [flag]: value })], { cwd });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });
     expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it.each<[string, string, number, RegExp]>([
+    [
+      '--time-zone',
+      'Europe/Berlin',
+      0,
+      /no time of that day in Europe\/Berlin; .*proven[^/]*"timeZone": "America/,
+    ],
+    ['--start-date', '2999-01-01', 1, /"startDate": "2999-01-01"/],
+  ])('checks %s %s as `check` does, and writes what is proven', async (flag, value, code, written) => {
+    const cwd = newFolder();
+    const { code: ended, stdout } = await runCli(['init', ...flagsFor({ [flag]: value })], { cwd });
+    expect({ ended, stdout }).toMatchObject({ ended: code });
+    expect(stdout.includes('✗ startDate (2999-01-01) is in the future')).toBe(code === 1);
+    expect(readFileSync(join(cwd, 'settings.jsonc'), 'utf8')).toMatch(written);
   });
 
   it('lists the missing flags without a terminal', async () => {
@@ -201,28 +178,19 @@ describe('init with flags', () => {
     });
   });
 
-  it('reads credentials.json of the folder, and overwrites it as little as serve-sample does', async () => {
+  it('reads credentials.json of the folder, and never overwrites it', async () => {
     const cwd = newFolder();
+    const own = ['init', ...flagsFor()].filter((word) => !/^--credentials$|credentials\.json$/.test(word));
     writeFileSync(join(cwd, 'credentials.json'), 'mine', { mode: 0o600 });
-    const { '--credentials': file, ...flags } = Object.fromEntries(
-      flagsFor().flatMap((flag, index, all) => (index % 2 ? [] : [[flag, all[index + 1]]])),
-    );
-    const own = Object.entries(flags).flat().map(String);
-    for (const [args, message] of [
-      [['init', ...own], 'No credentials of brand acme in the file credentials.json: it is not JSON'],
-      [['serve-sample', '--write-settings', '.'], 'credentials.json exists and is not overwritten'],
-    ] as const) {
-      const { code, stderr } = await runCli(args, { cwd });
-      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
-    }
+    expect(await runCli(own, { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('No credentials of brand acme in the file credentials.json: it is not'),
+    });
     expect(readdirSync(cwd)).toEqual(['credentials.json']);
     expect(readFileSync(join(cwd, 'credentials.json'), 'utf8')).toBe('mine');
-    writeFileSync(join(cwd, 'credentials.json'), readFileSync(file ?? ''));
-    expect(await runCli(['init', ...own], { cwd })).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(
-        /Written: settings\.jsonc\nNext: npx brand-reports check --brand acme\n$/,
-      ),
-    });
+    writeFileSync(join(cwd, 'credentials.json'), readFileSync(join(sample.folder, 'credentials.json')));
+    const { code, stdout } = await runCli(own, { cwd });
+    const next = /Written: settings\.jsonc\nNext: npx brand-reports check --brand acme\n$/;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(next) });
   });
 });

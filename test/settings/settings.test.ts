@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { asBrandReportsError } from '../../shared/base/errors.ts';
 import { documented as reports } from '../fixtures/documented-reports.ts';
+import { rateMs } from '../../shared/settings/deployment.ts';
 import { loadSettings, parseSettings } from '../../shared/settings/settings.ts';
 import { refunds } from '../fixtures/sixth-report.ts';
 
@@ -34,14 +35,6 @@ function refusal(input: unknown): string {
 }
 
 describe('settings', () => {
-  it('are the same after a round trip through JSON', () => {
-    const settings = parseSettings(
-      withReport('order_list', { columns: { total: 'decimal(38,9)' } }),
-      reports,
-    );
-    expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
-  });
-
   it('keep the given values', () => {
     const order_list = {
       enabled: false,
@@ -54,14 +47,11 @@ describe('settings', () => {
       kinds: ['bonus', 'Extra'],
       states: { words: { Annulled: 'void' } },
     };
-    const { reports: byReport, ...acme } = {
-      ...parseSettings(
-        withBrand({ method: 'GET', firstPage: 0, reports: { order_list: { ...order_list, page_size: 20 } } }),
-        reports,
-      ).brands.acme,
-    };
-    expect(acme).toMatchObject({ method: 'GET', firstPage: 0 });
-    expect(byReport?.order_list).toMatchObject({ ...order_list, pageSize: 20 });
+    const input = { method: 'GET', firstPage: 0, reports: { order_list: { ...order_list, page_size: 20 } } };
+    const settings = parseSettings(withBrand(input), reports);
+    const kept = { method: 'GET', firstPage: 0, reports: { order_list: { ...order_list, pageSize: 20 } } };
+    expect(settings.brands.acme).toMatchObject(kept);
+    expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
   });
 
   it('have the start date of the brand for a report without its own, and for lookups the later of both', () => {
@@ -81,159 +71,116 @@ describe('settings', () => {
     expect(settings).toEqual(parseSettings({ brands: { acme } }, reports));
   });
 
-  it.each([
-    ['a file that contains only the object', JSON.stringify({ brands: { acme: ACME } })],
-    ['a cdk.json', JSON.stringify({ app: 'x', context: { brandReports: { brands: { acme: ACME } } } })],
-  ])('are read from %s', (_name, text) => {
+  it('are read from a file that contains only the object', () => {
+    const text = JSON.stringify({ brands: { acme: ACME } });
     expect(loadSettings(text, 'file', reports)).toEqual(parseSettings({ brands: { acme: ACME } }, reports));
   });
 
   it.each([
-    ['a cdk.json without settings', '{"app":"node infra/app.ts"}', /cdk\.json has no settings.*brandReports/],
+    ['cdk.json has no settings: put them under', '{"app":"node infra/app.ts"}'],
+    ['cdk.json is not JSON (line 1 column 20); comments', '{"token": "s3cr3t" x}'],
     [
-      'text that is not JSON',
-      '{"token": "s3cr3t" x}',
-      /^cdk\.json is not JSON \(line 1 column 20\); [a-z ]+$/,
+      'cdk.json has context.brandReports.brands.acme twice (lines 2 and 3): remove one of them',
+      '{"context": {"brandReports": {"brands": {\n"acme": {},\n"acme": {}}}}}',
     ],
-    [
-      'a brand twice',
-      '{"context": {"brandReports": {"brands": {\n"acme": {},\n"globex": {},\n"acme": {}}}}}',
-      'cdk.json has context.brandReports.brands.acme twice (lines 2 and 4): remove one of them',
-    ],
-  ])('name the file in an error about %s', (_name, text, message) => {
+  ])('are refused with the name of the file: %s', (message, text) => {
     expect(() => loadSettings(text, 'cdk.json', reports)).toThrow(message);
   });
 
-  it.each<[string, unknown, string]>([
-    ['a number in place of the object', 7, 'the top level is 7; allowed: an object'],
-    ['no brand', { brands: {} }, 'brands is an object; allowed: one brand or more'],
+  it.each<[string, unknown]>([
+    ['the top level is 7; allowed: an object', 7],
+    ['brands is an object; allowed: one brand or more', { brands: {} }],
+    ['brands.Acme! is "Acme!"; allowed: lower-case', { brands: { 'Acme!': ACME } }],
     [
-      'a brand name that is not allowed in paths',
-      { brands: { 'Acme!': ACME } },
-      'brands.Acme! is "Acme!"; allowed: lower-case',
-    ],
-    [
-      'an unknown key',
-      { ...withBrand({}), pagesInflight: 3 },
       'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, catalogs, events, deployment; did you mean pagesInFlight?',
+      { ...withBrand({}), pagesInflight: 3 },
     ],
     [
-      'a missing value',
-      withBrand({ service: undefined }),
-      'brands.acme.service is missing; allowed: the <SERVICE> of',
-    ],
-    [
-      'an unknown report',
+      'reports.order_lists is unknown; allowed: clicks_list, clicks_detail, order_list, transaction_list, amazon_attribution_report; did you mean order_list?',
       withReport('order_lists', {}),
-      'brands.acme.reports.order_lists is unknown; allowed: clicks_list, clicks_detail, order_list, transaction_list, amazon_attribution_report; did you mean order_list?',
     ],
+    ['clicks_list.key is "id"; allowed: nothing', withReport('clicks_list', { key: 'id' })],
     [
-      'a key for a report with a fixed key',
-      withReport('clicks_list', { key: 'id' }),
-      'brands.acme.reports.clicks_list.key is "id"; allowed: nothing',
-    ],
-    [
-      'an unknown filter',
-      withReport('clicks_list', { filters: { status: 'new' } }),
       'filters.status is unknown; allowed: publisher_id, channel_id',
+      withReport('clicks_list', { filters: { status: 'new' } }),
     ],
     [
-      'a value outside an enumeration',
+      'filters.status is "neww"; allowed: new, void, effective; did you mean new?',
       withReport('order_list', { filters: { status: 'neww' } }),
-      'brands.acme.reports.order_list.filters.status is "neww"; allowed: new, void, effective; did you mean new?',
     ],
     [
-      'an http address',
-      withBrand({ baseUrl: 'http://service.example/' }),
-      'brands.acme.baseUrl is "http://service.example/"; allowed: an https address (http on loopback only)',
-    ],
-    [
-      'a host that only begins like a loopback host',
-      withBrand({ baseUrl: 'http://127.0.0.1.example/' }),
-      'baseUrl is',
-    ],
-    [
-      'a routing parameter in the address',
-      withBrand({ baseUrl: 'https://a.example/?token=abc' }),
-      'baseUrl is "https://a.example/?…"',
-    ],
-    [
-      'an empty fragment',
-      withBrand({ baseUrl: 'https://service.example/#' }),
-      'baseUrl is "https://service.example/#"',
-    ],
-    [
-      'a service name that a header cannot contain',
-      withBrand({ service: 'AC:ME' }),
-      'brands.acme.service is "AC:ME"',
-    ],
-    [
-      'an unknown time zone',
-      withBrand({ timeZone: 'America/New_Yrok' }),
-      'timeZone is "America/New_Yrok"; allowed: UTC, or an IANA time zone with area and city, e.g. Europe/Berlin, America/New_York; did you mean America/New_York?',
-    ],
-    [
-      'an abbreviation that Intl takes for Dhaka',
-      withBrand({ timeZone: 'BST' }),
-      'timeZone is "BST"; allowed: UTC, or an IANA time zone with area and city, e.g. Europe/Berlin, America/New_York; did you mean Europe/London?',
-    ],
-    [
-      'a day that is not in the calendar',
-      withBrand({ startDate: '2026-02-30' }),
-      'startDate is "2026-02-30"; allowed: a day of the calendar',
-    ],
-    [
-      'an expression of times',
-      { ...withBrand({}), deployment: { schedule: 'cron(5 6 * * ? *)' } },
-      'schedule is "cron(5 6 * * ? *)"; allowed: a rate of 1 to 99999 minutes, hours or days: rate(15 minutes)',
-    ],
-    [
-      'a type that a column cannot have',
-      withReport('order_list', { columns: { amount: 'decimal(2,3)' } }),
-      'columns.amount is "decimal(2,3)"; allowed: string, bigint',
-    ],
-    [
-      'a column that cannot be a field of a record',
-      withReport('clicks_list', { columns: { _rescued: 'string' } }),
-      'columns._rescued is "_rescued"; allowed: a column in snake_case, and none of _rescued, _synced_at',
-    ],
-    [
-      'tiers out of order',
-      withReport('order_list', {
-        refresh: [
-          { untilAgeDays: 3, every: 'run' },
-          { untilAgeDays: 3, every: '1 day' },
-        ],
-      }),
       'refresh is a list; allowed: a list with untilAgeDays ascending',
+      withReport('order_list', { refresh: [1, 1].map((untilAgeDays) => ({ untilAgeDays, every: 'run' })) }),
     ],
     [
-      'an interval of 0',
-      withReport('order_list', { refresh: [{ untilAgeDays: 3, every: '0 days' }] }),
       'refresh.0.every is "0 days"',
+      withReport('order_list', { refresh: [{ untilAgeDays: 3, every: '0 days' }] }),
     ],
     [
-      'a word that is mapped to an unknown state',
-      withReport('transaction_list', { states: { words: { Annulled: 'voided' } } }),
+      'columns.amount is "decimal(2,3)"; allowed: string, bigint',
+      withReport('order_list', { columns: { amount: 'decimal(2,3)' } }),
+    ],
+    [
+      'columns._rescued is "_rescued"; allowed: a column in snake_case, and none of _rescued, _synced_at',
+      withReport('clicks_list', { columns: { _rescued: 'string' } }),
+    ],
+    [
       'states.words.Annulled is "voided"; allowed: new, mixed, locked, void, effective, paid; did you mean void?',
+      withReport('transaction_list', { states: { words: { Annulled: 'voided' } } }),
     ],
     [
-      'an unknown role',
-      withReport('transaction_list', { fields: { comission: 'commission' } }),
       'allowed: amount, commission, currency, state, line_state, kind, publisher_id,',
+      withReport('transaction_list', { fields: { comission: 'commission' } }),
     ],
     [
-      'a field that would end an SQL literal',
-      withReport('transaction_list', { fields: { amount: "a' OR 1" } }),
       'allowed: a field of the records, a path such as commission.value, a list of both, or null if there is none',
+      withReport('transaction_list', { fields: { amount: "a' OR 1" } }),
     ],
     [
-      'details without clicks',
-      withBrand({ reports: { clicks_detail: { enabled: true }, clicks_list: { enabled: false } } }),
       'brands.acme.reports.clicks_detail.enabled is true; allowed: false, unless clicks_list is enabled',
+      withBrand({ reports: { clicks_detail: { enabled: true }, clicks_list: { enabled: false } } }),
     ],
-  ])('refuse %s', (_name, input, message) => {
+  ])('refuse: %s', (message, input) => {
     expect(refusal(input)).toContain(message);
+  });
+
+  it.each<[string, object]>([
+    ['credentials belong in the secret that secretName names', { token: 'x' }],
+    ['service is missing; allowed: the <SERVICE> of', { service: undefined }],
+    ['service is "AC:ME"', { service: 'AC:ME' }],
+    ['startDate is "2026-02-30"; allowed: a day of the calendar', { startDate: '2026-02-30' }],
+    [
+      'baseUrl is "http://service.example/"; allowed: an https address (http on loopback only)',
+      { baseUrl: 'http://service.example/' },
+    ],
+    ['baseUrl is "http://127.0.0.1.example/"', { baseUrl: 'http://127.0.0.1.example/' }],
+    ['baseUrl is "https://a.example/?…"', { baseUrl: 'https://a.example/?token=abc' }],
+    ['baseUrl is "https://service.example/#"', { baseUrl: 'https://service.example/#' }],
+    [
+      'timeZone is "BST"; allowed: UTC, or an IANA time zone with area and city, e.g. Europe/Berlin, America/New_York; did you mean Europe/London?',
+      { timeZone: 'BST' },
+    ],
+  ])('refuse for a brand: %s', (message, change) => {
+    expect(refusal(withBrand(change))).toContain(message);
+  });
+
+  it.each<[string, object]>([
+    // CDK's own means, or a prop of the construct, set these.
+    ['region is unknown', { region: 'eu-central-1' }],
+    ['keepLake is unknown', { keepLake: false }],
+    [
+      'schedule is "cron(5 6 * * ? *)"; allowed: a rate of 1 to 99999 minutes, hours or days: rate(15 minutes)',
+      { schedule: 'cron(5 6 * * ? *)' },
+    ],
+    [
+      'analystRoles.1 is a text of 36 characters; allowed: no role of IAM Identity Center: name the policy in its permission set',
+      { analystRoles: ['Analysts', 'AWSReservedSSO_Data_0a1b2c3d4e5f6071'] },
+    ],
+    ['allowed: a list of names of IAM roles', { analystRoles: ['team/Analysts'] }],
+    ['allowed: each role once', { analystRoles: ['A', 'A'] }],
+    ['allowed: 10 roles at most', { analystRoles: Array.from({ length: 11 }, (_, n) => `Role${n}`) }],
+  ])('refuse for a deployment: %s', (message, deployment) => {
+    expect(refusal({ ...withBrand({}), deployment })).toContain(message);
   });
 
   it('list all problems, one per line', () => {
@@ -263,10 +210,6 @@ describe('settings', () => {
     expect(message.split('\n').length).toBe(2);
   });
 
-  it('I9: name the place for credentials', () => {
-    expect(refusal(withBrand({ token: 'x' }))).toContain('credentials belong in the secret');
-  });
-
   it.each([['http://localhost:8080/x'], ['http://127.0.0.1:1/'], ['http://[::1]:9/api?x=1']])(
     'allow http on loopback: %s',
     (baseUrl) => {
@@ -289,16 +232,10 @@ describe('settings', () => {
       key: 'no',
     });
     expect(refusal(input)).toContain('refund_list is unknown');
-  });
-
-  it('take the bounds and the default of the page size from the report', () => {
-    const registry = { ...reports, [refunds.name]: refunds };
     const sizeOf = (change: object) =>
       parseSettings(withReport(refunds.name, change), registry).brands.acme?.reports.refund_list?.pageSize;
-    expect([sizeOf({}), sizeOf({ limit: 5 }), sizeOf({ limit: 500 })]).toEqual([250, 5, 500]);
-    for (const limit of [4, 501]) {
-      expect(() => sizeOf({ limit })).toThrow(`limit is ${limit}; allowed: a whole number from 5 to 500`);
-    }
+    expect([sizeOf({}), sizeOf({ limit: 500 })]).toEqual([250, 500]);
+    expect(() => sizeOf({ limit: 501 })).toThrow('limit is 501; allowed: a whole number from 5 to 500');
   });
 
   it('are refused as config errors, whatever the input is', () => {
@@ -308,4 +245,12 @@ describe('settings', () => {
       }),
     );
   });
+});
+
+it.each([
+  ['rate(15 minutes)', 15 * 60_000],
+  ['rate(1 hour)', 3_600_000],
+  ['rate(2 days)', 2 * 86_400_000],
+])('%s has an interval', (schedule, ms) => {
+  expect(rateMs(schedule)).toBe(ms);
 });

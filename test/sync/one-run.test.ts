@@ -1,13 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { MINUTE_MS } from '../../shared/base/days.ts';
-import { runCheck } from '../../shared/check/check.ts';
 import { BrandReportsError } from '../../shared/base/errors.ts';
 import { leaseKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore, RunRegistry, SendRequest } from '../../shared/ports.ts';
-import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { gatedStore } from '../fakes/gated-store.ts';
 import { ledgerEntries, outcomesOf, wrongReports } from './lake-contents.ts';
-import { BRAND, CREDENTIALS, NO_TIME, type SampleLake, blindRegistry } from './sample-lake.ts';
+import { BRAND, NO_TIME, type SampleLake, blindRegistry } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const REPORT = 'order_list';
@@ -102,25 +100,6 @@ describe('a run beside another run of its brand', () => {
       { lake: leaseOver(lake, withHolder(lake.store)) },
     );
     expect(rebuilt.status).toBe('complete');
-  });
-
-  it('does not compare settings by a check', async () => {
-    const lake = sample.emptyLake();
-    await lake.sync();
-    const requests = lake.service.requests.length;
-    const options = {
-      ...lake.access(),
-      lake: leaseOver(lake, withHolder(lake.store)),
-      settings: lake.settings(),
-      credentials: { read: async () => CREDENTIALS },
-      ...{ send: sendRequest, scope },
-    };
-    const { status, brands } = await runCheck(options);
-    expect(status).toBe('busy');
-    expect(JSON.stringify(brands)).toContain('laptop/7');
-    expect(lake.service.requests).toHaveLength(requests);
-    expect((await runCheck({ ...options, lake: leaseOver(lake, lake.store) })).status).not.toBe('busy');
-    expect(holderOf(lake)).toBeUndefined();
   });
 
   it('leaves the other brands of its run alone: they are read, and the result names the busy brand', async () => {
