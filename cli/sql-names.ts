@@ -36,7 +36,7 @@ export async function namesIn(connection: DuckDBConnection, sql: string): Promis
     if (typeof node.table_name === 'string') names.add(node.table_name.toLowerCase());
     if (node.type === 'TABLE_FUNCTION' && isJsonObject(node.function)) {
       const { function_name: called, children } = node.function;
-      names.add(String(called).toLowerCase());
+      if (typeof called === 'string') names.add(called.toLowerCase());
       // `query('FROM orders')` and `query_table('orders')` name tables in their arguments, which may be computed.
       const [argument] = Array.isArray(children) ? children : [];
       const isConstant = isJsonObject(argument) && argument.type === 'VALUE_CONSTANT';
