@@ -20,7 +20,7 @@ export async function namesIn(connection: DuckDBConnection, sql: string): Promis
   const statements = isJsonObject(parsed) && Array.isArray(parsed.statements) ? parsed.statements : undefined;
   const names = new Set<string>();
   const texts: string[] = [];
-  visit(statements ?? []);
+  visit(statements ?? [], []);
   // SQL that is not parsed here: each of its words may be a name.
   if (!statements) texts.push(sql);
   return {
@@ -30,20 +30,28 @@ export async function namesIn(connection: DuckDBConnection, sql: string): Promis
       texts.some((text) => new RegExp(`\\b(${name}|${SQL_FUNCTION})\\b`, 'i').test(text)),
   };
 
-  function visit(node: Json): void {
-    if (Array.isArray(node)) for (const each of node) visit(each);
+  /** @param hidden the common table expressions, which hide tables */
+  function visit(node: Json, hidden: readonly string[]): void {
+    if (Array.isArray(node)) for (const each of node) visit(each, hidden);
     if (!isJsonObject(node)) return;
-    if (typeof node.table_name === 'string') names.add(node.table_name.toLowerCase());
+    const { cte_map: expressions, cte_name: own, table_name: table, ...rest } = node;
+    let scope = [...hidden, textOf(own)];
+    const map = isJsonObject(expressions) && Array.isArray(expressions.map) ? expressions.map : [];
+    for (const { key, value = null } of map.filter(isJsonObject)) {
+      visit(value, scope);
+      scope = [...scope, textOf(key)];
+    }
+    if (!scope.includes(textOf(table))) names.add(textOf(table));
     if (node.type === 'TABLE_FUNCTION' && isJsonObject(node.function)) {
       const { function_name: called, children } = node.function;
-      if (typeof called === 'string') names.add(called.toLowerCase());
+      names.add(textOf(called));
       // `query('FROM orders')` and `query_table('orders')` name tables in their arguments, which may be computed.
       const [argument] = Array.isArray(children) ? children : [];
       const isConstant = isJsonObject(argument) && argument.type === 'VALUE_CONSTANT';
       if (called === SQL_FUNCTION && !isConstant) texts.push(SQL_FUNCTION);
       if (called === SQL_FUNCTION || called === 'query_table') texts.push(...constantsIn(children ?? null));
     }
-    for (const child of Object.values(node)) visit(child);
+    for (const child of Object.values(rest)) visit(child, scope);
   }
 }
 
@@ -54,6 +62,10 @@ function parsedTree(json: string): Json {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     throw configError('sql_refused', `The SQL is nested too deeply (${why}). Divide it by WITH.`);
   }
+}
+
+function textOf(name: Json | undefined): string {
+  return typeof name === 'string' ? name.toLowerCase() : '';
 }
 
 function constantsIn(node: Json): string[] {
