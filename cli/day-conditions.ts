@@ -8,7 +8,6 @@ import { LEDGER_TABLES, beforeTable } from '../shared/lake/paths.ts';
 import { allViews } from '../shared/reports/definition.ts';
 import { reports } from '../shared/reports/index.ts';
 import { identifier, literal } from './sql-files.ts';
-import { openSession } from './sql-session.ts';
 
 /** A comparison by the parser's name, or a function that compares texts and its call. */
 export interface DayCondition {
@@ -40,28 +39,30 @@ const PATTERNS =
 /** Functions that return one of their values. */
 const IS_CHOICE = /^(min|max|first|last|first_value|last_value|lag|lead|any_value|arbitrary|mode)$/;
 const JOIN = /_JOIN$|_PRODUCT$/;
+const SHAPES = 'brand_reports_shapes';
 /** Expressions in expressions could double at each step. */
 const MAX_SQL = 1_000;
 
-/** @param from has the relations of the SQL, which is one query */
-export async function dayConditions(from: DuckDBConnection, sql: string): Promise<DayCondition[]> {
+/** @param sql one query over the relations of the session */
+export async function dayConditions(session: DuckDBConnection, sql: string): Promise<DayCondition[]> {
   const found =
-    await from.runAndReadAll(`SELECT table_name, list({name: column_name, type: data_type} ORDER BY column_index)
+    await session.runAndReadAll(`SELECT table_name, list({name: column_name, type: data_type} ORDER BY column_index)
     FROM duckdb_columns() WHERE NOT internal GROUP BY ALL`);
-  const probe = await openSession([]);
+  // Empty tables take the place of the views, whose own conditions are right.
+  await session.run(`ATTACH ':memory:' AS ${SHAPES}; USE ${SHAPES}`);
   try {
-    // Without views, whose own conditions are right.
-    for (const [table, columns] of found.getRowsJson()) {
-      const definition = objectsIn(columns).map(
+    const tables = found.getRowsJson().map(([table, columns]) => {
+      const defined = objectsIn(columns).map(
         ({ name, type }) => `${identifier(textOf(name))} ${textOf(type)}`,
       );
-      await probe.run(`CREATE TABLE ${identifier(textOf(table))} (${definition.join(', ')})`);
-    }
-    const planned = await probe.runAndReadAll(`SELECT json_serialize_plan(${literal(sql)})`);
+      return `CREATE TABLE ${identifier(textOf(table))} (${defined.join(', ')})`;
+    });
+    await session.run(tables.join('; '));
+    const planned = await session.runAndReadAll(`SELECT json_serialize_plan(${literal(sql)})`);
     const plan = parseJson(String(planned.getRows()[0]?.[0]));
     return isJsonObject(plan) ? objectsIn(plan.plans).flatMap(conditionsIn) : [];
   } finally {
-    probe.closeSync();
+    await session.run(`USE memory; DETACH ${SHAPES}`);
   }
 }
 
