@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { textOf } from '../shared/adapters/error-fields.ts';
-import { type BrandReportsError, configError } from '../shared/base/errors.ts';
+import { configError } from '../shared/base/errors.ts';
 import { shellWord } from '../shared/base/shell-word.ts';
 import { counted } from '../shared/base/exact-number.ts';
 import { note } from './output.ts';
@@ -145,23 +145,16 @@ const OTHERS: readonly (readonly [kind: string, isKind: (head: string) => boolea
 ];
 
 /** DuckDB's message also has advice that is for its own users. */
-function unreadable(file: string, thrown: unknown): BrandReportsError {
+function unreadable(file: string, thrown: unknown) {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
   const [reason = ''] =
     /Expected Number of Columns: \d+ Found: \d+|unterminated quote|Maximum line size[^.\n]*/.exec(message) ??
     [];
-  if (line !== undefined)
-    return badCsv(
-      `${file}, line ${line}, does not fit the other lines${reason && ` (${reason})`}. Correct it.`,
-    );
-  if (/Out of Memory/.test(message))
-    return badCsv(`${file} is too large for the memory of a query. Divide it.`);
-  const [why = ''] = message.split('\n', 1);
-  const [reasonShown] = why.split(/ *"/, 1);
-  return badCsv(
-    `${file} cannot be read as CSV (${reasonShown}). Export it again, with one kind of line end.`,
-  );
+  const where = line === undefined ? 'cannot be read as CSV' : `line ${line}, does not fit the other lines`;
+  const [why = ''] = message.split(/\n| *"/, 1);
+  const next = 'Correct it, or export it again with one kind of line end.';
+  return badCsv(`${file}, ${where} (${reason || why}). ${next}`);
 }
 
 function badCsv(message: string) {

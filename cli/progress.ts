@@ -49,12 +49,13 @@ export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; 
       `About ${durationText(leftMs())} left at ${rate}, the newest days first. The setting requestsPerSecond decides. Ctrl-C stops the run; the same command continues it.`,
     );
   };
-  /** `acme order_list 2026-01-31 · 3 of 12 days · 4,000 records · 4.8 of 5 requests/s · about 4 min left` */
+  /** `acme order_list 2026-01-31 · 3 of 12 days · about 4 min left · 4.8 of 5 requests/s · 4,000 records` */
   const draw = () => {
     drawnMs = Date.now();
     const days = `${exactNumber(endedDays)} of ${counted(dueDays, 'day')}`;
     const left = leftMs() > 0 ? `about ${durationText(leftMs())} left` : undefined;
-    const parts = [current, days, counted(records, 'record'), rate, left];
+    // A narrow terminal cuts the end.
+    const parts = [current, days, left, rate, counted(records, 'record')];
     showLine(parts.filter((part) => part !== undefined).join(' · '));
   };
   const hasLine = (event: LogEvent) => {

@@ -1,8 +1,8 @@
 /** A lake in S3 may be private, so its copies are for this user alone. A later query removes copies unused for 30 days. */
 import { hash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { statInLake } from '../shared/adapters/local/lake-folder.ts';
 import { newId } from '../shared/adapters/system-clock.ts';
@@ -88,31 +88,19 @@ function noCache(why: string) {
   return configError('no_cache', `${why}. ${nextStep}`);
 }
 
-/** The folder of a lake, and a copy or its unfinished download. Other names in the cache belong to somebody else. */
-const LAKE_NAME = /^[0-9a-f]{16}$/;
-const COPY_NAME = /^part-0000\.parquet(\.\d{8}t\d{6}-[0-9a-f]{12})?$/;
+/** A copy or its unfinished download, in the folder of its lake. Other names in the cache belong to somebody else. */
+const COPY_PATH = /^[0-9a-f]{16}\/.*\/part-0000\.parquet(\.\d{8}t\d{6}-[0-9a-f]{12})?$/;
 
-/** Runs at most daily, by the time of the cache's own folder. A copy that cannot be removed now is tried again then. */
+/** Runs at most daily, by the time of the cache's own folder. */
 function removeUnused(cache: string, lastMs: number): void {
   const now = Date.now();
   if (Math.abs(now - lastMs) < DAY_MS) return;
   utimesSync(cache, new Date(now), new Date(now));
-  for (const entry of readdirSync(cache, { withFileTypes: true }))
-    if (entry.isDirectory() && LAKE_NAME.test(entry.name))
-      removeUnusedIn(join(cache, entry.name), now - MAX_UNUSED_MS);
-}
-
-function removeUnusedIn(folder: string, sinceMs: number): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    try {
-      if (entry.isDirectory()) removeUnusedIn(path, sinceMs);
-      if (lstatSync(path).mtimeMs >= sinceMs) continue;
-      if (entry.isDirectory()) rmdirSync(path);
-      else if (entry.isFile() && COPY_NAME.test(entry.name)) rmSync(path);
-    } catch {
-      // The folder is not empty, or another query was faster.
-    }
+  for (const entry of readdirSync(cache, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const usedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now;
+    if (entry.isFile() && COPY_PATH.test(relative(cache, path)) && usedMs < now - MAX_UNUSED_MS)
+      rmSync(path, { force: true });
   }
 }
 

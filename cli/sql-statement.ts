@@ -2,9 +2,9 @@
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import { isDay } from '../shared/base/days.ts';
 import { configError } from '../shared/base/errors.ts';
-import { type JsonObject, isJsonObject, stringifyJson } from '../shared/base/json.ts';
+import { DAY, MONTH as VIEW_MONTH, OF_FILE, dayConditions } from './day-conditions.ts';
 import { literal } from './sql-files.ts';
-import { DAY, type DayCondition, namesIn } from './sql-names.ts';
+import { namesIn } from './sql-names.ts';
 
 /**
  * Table functions of DuckDB that a query may call although they change the process (`lock_configuration` does not bind
@@ -43,7 +43,7 @@ export async function prepareQuery(
   const called = REFUSED_FUNCTIONS.find((name) => names.includes(name));
   if (called !== undefined)
     throw refused(`${quoted(sql)} calls ${called}(), or computes the text that query() runs`);
-  await refuseWrongDays(connection, names.conditions);
+  await refuseWrongDays(connection, sql);
   for (let index = 0; index < last; index++) {
     const type = await statements.prepare(index);
     if (type.statementType !== StatementType.CREATE) throw refused(`${quoted(sql)} is several statements`);
@@ -83,31 +83,32 @@ const BOUNDS: Readonly<Record<string, readonly [sign: string, right: RegExp]>> =
 const DAYS = `SELECT strftime(unnest(generate_series(DATE '1970-01-01', DATE '2099-12-31', INTERVAL 1 DAY)), '%Y-%m-%d') AS dt UNION ALL SELECT NULL`;
 
 /** `dt` is text in every catalog: `dt >= '2026-11-9'` would silently select other days. @throws BrandReportsError `config` */
-async function refuseWrongDays(
-  connection: DuckDBConnection,
-  conditions: readonly DayCondition[],
-): Promise<void> {
-  for (const { name, left, right } of conditions) {
+async function refuseWrongDays(connection: DuckDBConnection, sql: string): Promise<void> {
+  for (const { name, left, right } of await dayConditions(connection, sql)) {
     const isNegated = /NOTEQUAL|NOT_IN|COMPARE_DISTINCT|^!|^not_/.test(name);
     const [sign, bound] = BOUNDS[name] ?? [isNegated ? '<>' : '='];
-    const shown = left === DAY ? 'dt' : await sqlOf(connection, left);
     if (right === undefined) {
-      if (!(await isMetByDay(connection, isNegated ? `NOT (${shown})` : shown))) throw wrongDays(shown, '=');
-    } else
-      for (const text of await textsOf(connection, right)) {
+      if (!(await isMetByDay(connection, isNegated ? `NOT (${left})` : left))) throw wrongDays(left, '=');
+    } else {
+      const wrong: ReturnType<typeof wrongDays>[] = [];
+      const texts = await textsOf(connection, right);
+      for (const text of texts) {
         const isWord = !/\d/.test(text) && (isNegated || (bound !== undefined && left !== DAY));
         const isRight = isWord || (bound ? bound.test(text) : isDay(text));
-        const equal = `${shown} = ${literal(text)}`;
+        const equal = `${left} = ${literal(text)}`;
         // A bound may be the beginning of a text, as 2026 is of a month, but not of a number, as 2026-1 is.
         const isStart = /\D$|\d\d$/.test(text) && (sign === '>=' || sign === '<');
         // A bound may be the 31st of any month, or in a year that DAYS lacks.
         const near = text.replace(/^(?!19[7-9]|20)\d{4}(?!\d)/, '2000').replace(/(29|3[01])$/, '28');
         const met = bound
-          ? `typeof(${shown}) <> 'VARCHAR' OR ${equal} OR ${shown} = ${literal(near)} OR (${isStart} AND starts_with(${shown}, ${literal(text)}))`
+          ? `typeof(${left}) <> 'VARCHAR' OR ${equal} OR ${left} = ${literal(near)} OR (${isStart} AND starts_with(${left}, ${literal(text)}))`
           : equal;
         if (left === DAY ? isRight : isWord || (await isMetByDay(connection, met))) continue;
-        throw wrongDays(`${shown} ${sign} ${literal(text)}`, sign, text);
+        wrong.push(wrongDays(`${left} ${sign} ${literal(text)}`, sign, text));
       }
+      // A file may have other lines, such as a total.
+      if (wrong[0] && (!right.includes(OF_FILE) || wrong.length === texts.length)) throw wrong[0];
+    }
   }
 }
 
@@ -118,33 +119,17 @@ async function isMetByDay(connection: DuckDBConnection, condition: string): Prom
   return found?.getRows()[0]?.[0] !== false;
 }
 
-/** The texts that an expression without `dt` is. The query itself reports an error in it. */
-async function textsOf(connection: DuckDBConnection, expression: JsonObject): Promise<string[]> {
-  const { type, value } = expression;
-  if (type === 'VALUE_CONSTANT' && isJsonObject(value) && typeof value.value === 'string')
-    return [value.value];
-  const sql = `SELECT x FROM (SELECT ${await sqlOf(connection, expression)} AS x) WHERE typeof(x) = 'VARCHAR'`;
-  const found = await connection.runAndReadAll(sql).catch(() => undefined);
+const MAX_TEXTS = 1_000;
+
+/** The first texts that SQL without `dt` is. The query itself reports an error in it. */
+async function textsOf(connection: DuckDBConnection, sql: string): Promise<string[]> {
+  const texts = `SELECT x FROM (SELECT ${sql} AS x) WHERE typeof(x) = 'VARCHAR' AND x IS NOT NULL ORDER BY x LIMIT ${MAX_TEXTS}`;
+  const found = await connection.runAndReadAll(texts).catch(() => undefined);
   return (found?.getRows() ?? []).map(([text]) => String(text));
 }
 
-/** The SQL of an expression. DuckDB cannot print some: a query with such text fails, so that the condition is accepted. */
-async function sqlOf(connection: DuckDBConnection, expression: JsonObject): Promise<string> {
-  const node = {
-    type: 'SELECT_NODE',
-    cte_map: { map: [] },
-    select_list: [{ ...expression, alias: '' }],
-    from_table: { type: 'EMPTY' },
-    aggregate_handling: 'STANDARD_HANDLING',
-  };
-  const found = await connection
-    .runAndReadAll('SELECT json_deserialize_sql($1::JSON)', [stringifyJson({ statements: [{ node }] })])
-    .catch(() => undefined);
-  return String(found?.getRows()[0]?.[0]).replace(/^SELECT /, '');
-}
-
 function wrongDays(sql: string, sign: string, text = '') {
-  const condition = sql.replaceAll('left_grapheme(dt, 7)', 'month');
+  const condition = sql.replaceAll(VIEW_MONTH, 'month');
   if (condition !== sql) {
     const [, of = '2026', number = '11'] = /^(\d{4})\D?(\d\d?)/.exec(text) ?? [];
     const next = `Use month ${sign} '${of}-${number.padStart(2, '0')}'.`;

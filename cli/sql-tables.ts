@@ -187,7 +187,7 @@ export async function createRelations(
     isWanted(closesTable.name) || typeof asOf === 'string'
       ? await readCloses(store, undefined, (error, of) => {
           if (typeof asOf === 'string' && of.month <= asOf) throw error;
-          warnOf(error);
+          (lake.onGap ?? note)(oneLine(`warning: ${withRunnableCommands(error.message)}`));
         })
       : [];
   const past =

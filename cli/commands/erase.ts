@@ -2,7 +2,6 @@ import { configError } from '../../shared/base/errors.ts';
 import { type EraseOptions, type EraseOutcome, erase, undoErasure } from '../../shared/operations/erase.ts';
 import { KINDS } from '../../shared/operations/erased-objects.ts';
 import { erasedSums } from '../close-sums.ts';
-import { openQuestions } from '../ask.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, day } from '../options.ts';
@@ -28,7 +27,7 @@ export function addErase(program: CliCommand): void {
     .option('--to <day>', 'the last day to erase (default: today)', day)
     .option('--plan', 'show what would be removed; changes nothing')
     .option('--undo', 'let runs read the erased days of the range again; erased data stays erased here')
-    .option('--yes', 'erase without confirmation')
+    .option('--yes', 'erase; this cannot be undone')
     .takes('lake', 'database', 'settings')
     .option('--json', 'print what was searched, removed and left, as one JSON document')
     .example([
@@ -37,7 +36,11 @@ export function addErase(program: CliCommand): void {
     ])
     .action(async (names: string[], flags: EraseFlags) => {
       const options = await eraseOptions(names, flags);
-      await confirm(flags);
+      if (!flags.plan && !flags.undo && !flags.yes)
+        throw configError(
+          'not_confirmed',
+          'Nothing was erased. To see what would be: --plan. To erase it: --yes',
+        );
       const outcome = await (flags.undo ? undoErasure(options) : erase(options));
       const isCurrent = flags.plan || (await rewriteDatabase(options.lake, options.settings));
       // The file that could not be replaced may have tables with erased values.
@@ -59,19 +62,6 @@ async function eraseOptions(names: readonly string[], flags: EraseFlags): Promis
   const access = await writableLake(flags);
   const sums = erasedSums(access.lake.store, access.reports);
   return { ...access, brand, only, from, to, plans: plan, erasedSums: sums };
-}
-
-/** @throws BrandReportsError `config` if nobody has confirmed it */
-async function confirm({ brand, plan, undo, yes }: EraseFlags): Promise<void> {
-  if (plan || undo || yes) return;
-  if (!process.stdin.isTTY)
-    throw configError('not_confirmed', 'Nothing was erased: without a terminal, add --yes or --plan.');
-  const questions = openQuestions();
-  const typed = await questions
-    .ask(`This cannot be undone. Type the name of the brand (${brand}) to erase`, 'visible')
-    .finally(() => questions.close());
-  if (typed !== brand)
-    throw configError('not_confirmed', `"${typed}" is not "${brand}". Nothing was erased.`);
 }
 
 function outcomeText({ brand, from, to, reports, ...outcome }: EraseOutcome): string {

@@ -27,7 +27,7 @@ export function addRebuild(program: CliCommand): void {
     .argument('<report>', 'a report or its table, e.g. orders')
     .requiredOption('--from <day>', 'the first day to rebuild', day)
     .requiredOption('--to <day>', 'the last day to rebuild', day)
-    .takes('brand', 'lake', 'database', 'settings', 'now', 'adoptSettings')
+    .takes('brand', 'lake', 'database', 'settings', 'adoptSettings')
     .option('--json', 'print the outcome as one JSON document')
     .example('rebuild order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (report: string, flags: RebuildFlags) => {

@@ -25,7 +25,7 @@ export function addRollback(program: CliCommand): void {
     .argument('<day>', 'the day, YYYY-MM-DD', day)
     .option('--to <snapshot>', 'the version to go back to (default: list the versions that are kept)')
     .option('--brand <name>', 'the brand (default: the only one that has the day)')
-    .takes('lake', 'database', 'settings', 'now')
+    .takes('lake', 'database', 'settings')
     .option('--json', 'print the versions, or what was done, as one JSON document')
     .example(
       ['rollback order_list 2026-01-31', 'rollback order_list 2026-01-31 --to 20260202t061500-4f1c9a2b7d60'],

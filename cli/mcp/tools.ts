@@ -84,13 +84,6 @@ async function listColumns(lake: SqlLake, { name }: { name: string }): Promise<s
   return [...notesOf([], nowMs), ...notes.map(({ text }) => `note: ${text}`), ...lines];
 }
 
-async function listCloses({ store, nowMs }: SqlLake): Promise<string[]> {
-  const damaged: string[] = [];
-  const closes = await readCloses(store, undefined, ({ message }) => damaged.push(message));
-  const lost = damaged.map((what) => `INCOMPLETE: a close is unreadable: ${what}`);
-  return [...notesOf([], nowMs), ...lost, `CLOSES: ${closes.length}`, ...closes.map(closedText)];
-}
-
 function closedText(close: Close): string {
   const { brand, month, closedAt } = close;
   const days = lackingDays(close).map(({ report, day, why }) => `${report} ${day} ${why}`);
@@ -170,5 +163,4 @@ export const TOOLS = new Map([
   ],
   ['columns', tool('Lists the columns of a table or view.', NAME, listColumns)],
   ['sql', tool(`Runs one SELECT of DuckDB. ${PAST}`, SQL, runSql)],
-  ['closes', tool('Lists closed months of brands.', z.object({}), listCloses)],
 ]);

@@ -111,10 +111,10 @@ async function statement(month: string, settings = lake.settings()) {
   };
 }
 
-async function ask(sql: string, settings = lake.settings()): Promise<unknown[][]> {
+async function ask(sql: string, settings = lake.settings(), asOf?: string): Promise<unknown[][]> {
   const of = {
     store: await onDisk(),
-    ...{ reports, settings },
+    ...{ reports, settings, asOf },
     nowMs: lake.nowMs,
     onGap: () => {},
   };
@@ -168,6 +168,13 @@ describe('a statement', () => {
     expect((await statement('2026-02', settings)).entries).toEqual([
       `record ${FEB1} o2 A 3`,
       'rest by a change of settings A -7',
+    ]);
+    const payouts =
+      'SELECT month, CAST(commission AS integer) FROM payouts WHERE commission <> 0 ORDER BY ALL';
+    expect(await ask(payouts, settings, '2026-01')).toEqual([['2026-01', 10]]);
+    expect(await ask(payouts, settings, '2026-02')).toEqual([
+      ['2026-01', 3],
+      ['2026-02', 3],
     ]);
     const closes = await readCloses(lake.store);
     const connection = await openHistories(await onDisk(), settings.brands);
@@ -510,5 +517,11 @@ describe('close', () => {
     await closeMonth({ ...own, sums });
     expect(await statement('2026-01')).toMatchObject({ entries: [`record ${JAN31} o1 A 10`] });
     expect(await sinceClose()).toEqual([['A', '2026-01', 89]]);
+    const rows = 'SELECT dt, transid, CAST(commission AS integer) FROM orders';
+    expect(await ask(rows, lake.settings(), '2026-01')).toEqual([[JAN31, 'o1', 10]]);
+    await expect(ask(rows, lake.settings(), '2026-03')).rejects.toMatchObject({
+      code: 'not_closed',
+      message: expect.stringContaining('Closed months: 2026-01.'),
+    });
   });
 });

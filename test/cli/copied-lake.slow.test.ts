@@ -37,6 +37,7 @@ beforeAll(async () => {
   await done('sync', 'order_list', '--from', sample.firstDay, '--to', sample.firstDay, ...sample.flags);
   await done('open', '--lake', sample.lake);
   wanted = await answersOf(sample.lake);
+  for (const ofThen of wanted.slice(3, 5)) expect(ofThen).toContain('effective');
 });
 afterAll(() => Promise.all([s3, glue, sample].map((each) => each?.close())));
 

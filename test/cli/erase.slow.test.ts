@@ -44,7 +44,10 @@ async function filesWith(...texts: string[]): Promise<string[]> {
 
 it('erases one report only after a confirmation, and shows what was searched, removed and left', async () => {
   const first = `dt=${sample.firstDay}`;
-  expect(await erase('orders')).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') });
+  expect(await erase('orders')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('To erase it: --yes'),
+  });
   const plan = (await erase('orders', '--plan')).stdout;
   expect(plan).toContain(`acme ${sample.firstDay} to ${sample.firstDay}: order_list\n`);
   for (const [kind, what] of Object.entries(KINDS))

@@ -53,18 +53,6 @@ describe('a lake with a damaged ledger', () => {
     expect(orders.stderr).toContain(`warning: ${ledger()} cannot be used`);
     expect(clicks.stderr).not.toContain('warning');
   });
-
-  it('is not verified, though the other tables are', async () => {
-    const all = await runCli(['verify', ...flags]);
-    const clicks = await runCli(['verify', 'clicks', ...flags]);
-    expect([all.code, clicks.code]).toEqual([1, 0]);
-    expect(all.stdout).toMatch(
-      new RegExp(`${ledger()}: it is not JSON\\n    --restore would: put back its version of \\d{4}`),
-    );
-    expect(all.stdout).toMatch(
-      /failed: 1 finding in 9 days.*:\nnpx brand-reports verify --restore --lake \S+\n$/,
-    );
-  });
 });
 
 describe('status --html', () => {

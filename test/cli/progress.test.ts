@@ -52,7 +52,7 @@ describe('on a terminal', () => {
       log(request);
     }
     expect(written).toBe(
-      `${ERASE_LINE}acme order_list 2026-01-31 · 1 of 14 days · 3,000 records · 4.8 of 5 requests/s · about 81 s left`,
+      `${ERASE_LINE}acme order_list 2026-01-31 · 1 of 14 days · about 81 s left · 4.8 of 5 requests/s · 3,000 records`,
     );
   });
 
@@ -77,9 +77,9 @@ describe('on a terminal', () => {
 
   it.each<[string, number, number, number, string]>([
     ['nothing before a day has ended', 12, 0, 60_000, '0 of 12 days · 1,500 records'],
-    ['seconds', 12, 3, 6_000, '3 of 12 days · 1,500 records · about 18 s left'],
-    ['minutes', 12, 3, 80_000, '3 of 12 days · 1,500 records · about 4 min left'],
-    ['hours', 1203, 3, 60_000, '3 of 1,203 days · 1,500 records · about 6.7 h left'],
+    ['seconds', 12, 3, 6_000, '3 of 12 days · about 18 s left · 1,500 records'],
+    ['minutes', 12, 3, 80_000, '3 of 12 days · about 4 min left · 1,500 records'],
+    ['hours', 1203, 3, 60_000, '3 of 1,203 days · about 6.7 h left · 1,500 records'],
     ['nothing after the last day', 3, 3, 60_000, '3 of 3 days · 1,500 records'],
   ])('estimates the time for the days left by the pace so far: %s', (_name, due, days, ms, text) => {
     expect(writtenAfter([planned(due), ...Array(days).fill(ended), page], ms)).toContain(text);

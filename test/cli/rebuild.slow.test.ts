@@ -2,7 +2,6 @@ import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { addDays } from '../../shared/base/days.ts';
 import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
@@ -76,29 +75,6 @@ it('rebuild gives earlier days the types of the current settings, and every read
     status: 'complete',
     reports: [{ days: [{ outcome: 'unchanged' }, { outcome: 'unchanged' }, { outcome: 'unchanged' }] }],
   });
-}, 120_000);
-
-it('rebuild and rollback plan by --now, and publish by the machine’s clock', async () => {
-  const of = addDays(sample.firstDay, 1);
-  const file = (name: string) => JSON.parse(readFileSync(join(sample.lake, 'ledger', name), 'utf8'));
-  const ledgerOfDay = () => file(`order_list/acme/${of.slice(0, 7)}.json`).days[of];
-  const settings = await withTypes('one-more-type.json', { ...TYPES, amount: 'string' });
-  const [before] = ledgerOfDay().superseded;
-  const beganMs = Date.now();
-  const now = new Date(beganMs - 3_600_000).toISOString();
-  const which = ['order_list', '--from', of, '--to', of];
-  const shared = ['--settings', settings, '--lake', sample.lake, '--now', now];
-  expect((await runCli(['rebuild', ...which, ...shared])).code).toBe(0);
-  expect(file('acme/state.json').reports.order_list.months).not.toHaveProperty(of.slice(0, 7));
-  const rebuilt = ledgerOfDay().superseded.at(-1);
-  expect(rebuilt.snapshot).not.toBe(before.snapshot);
-  expect(Date.parse(rebuilt.at)).toBeGreaterThanOrEqual(beganMs);
-
-  const day = ['order_list', of];
-  expect((await runCli(['rollback', ...day, '--to', before.snapshot, ...shared])).code).toBe(0);
-  const { committed, superseded } = ledgerOfDay();
-  expect(committed.snapshot).toBe(before.snapshot);
-  expect(Date.parse(superseded.at(-1).at)).toBeGreaterThan(Date.parse(rebuilt.at));
 }, 120_000);
 
 it('rebuild and erase name the run that reads the day, and since when', async () => {

@@ -70,7 +70,6 @@ it('--version prints the version of package.json, from any folder', async () => 
 
 describe('wrong usage or settings', () => {
   const given = () => ['--settings', settings, '--credentials', credentials, '--lake', lake];
-  const inLake = () => ['--settings', settings, '--lake', lake];
   const at = (name: string) => join(folder.path, name);
   const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
   it.each<[string, () => string[], RegExp]>([
@@ -93,10 +92,17 @@ describe('wrong usage or settings', () => {
       () => ['sync', '--now', '2126-01-02T12:00:00Z', ...given()],
       /in the future/,
     ],
+    ...['2026-01-31T06:00:00', 'yesterday', '2026-01-01', '2199-01-01T00:00:00Z'].map(
+      (time): [string, () => string[], RegExp] => [
+        `a query as of ${time}`,
+        () => ['query', '--as-of', time, 'SELECT 1'],
+        /a past instant nor a month.*2026-01-31T06:00:00Z or 2026-01/,
+      ],
+    ),
     [
-      'a rollback at an instant in the future',
-      () => ['rollback', 'order_list', '2026-01-01', '--now', '2126-01-02T12:00:00Z', ...inLake()],
-      /now 2126-01-02T12:00:00\.000Z is in the future/,
+      'a query of coverage as of a past time',
+      () => ['query', '--as-of', '2026-01-31T06:00:00Z', '--lake', lake, 'FROM coverage'],
+      /--as-of cannot answer for coverage/,
     ],
     [
       'a settings file that does not exist',

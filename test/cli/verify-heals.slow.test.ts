@@ -74,7 +74,6 @@ const beforeLink = () =>
 const linksOf = (of: string) => join(lake, 'current/orders', partition(of));
 const link = (of = day) => join(linksOf(of), readdirSync(linksOf(of))[0] ?? '');
 const document = (key: string) => join(lake, key);
-const previous = (key: string) => join(lake, '.previous', key);
 const ledger = () => document(`ledger/order_list/acme/${month}.json`);
 
 /** Makes it a separate file: a copy of a lake has no links. */
@@ -133,18 +132,6 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
   ['a ledger that is not JSON', () => writeFileSync(ledger(), '{"version":'), /is not JSON/],
   ['a ledger that is lost', () => rmSync(ledger()), /is missing, but the lake has snapshots of/],
   [
-    'a ledger that is lost with its previous bytes',
-    () => {
-      rmSync(ledger());
-      rmSync(previous(`ledger/order_list/acme/${month}.json`));
-    },
-    /is missing, but the lake has snapshots of/,
-  ],
-  ['a ledger that is cut off', () => truncateSync(ledger(), 100), /is not JSON/],
-  ['the whole folder of ledgers of a brand', () => rmSync(dirname(ledger()), { recursive: true }), /missing/],
-  ['a report state', () => writeFileSync(document('ledger/acme/state.json'), '[]'), /array/],
-  ['a schema', () => writeFileSync(document('schema/orders.json'), '{}'), /version/, 2],
-  [
     'a schema that is lost',
     () => rmSync(document('schema/orders.json')),
     /is missing, but the lake has snapshots of its table/,
@@ -154,13 +141,6 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
   [
     'a missing file of orders_before, by its link',
     () => rmSync(before()),
-    /what its records were before .* is missing/,
-  ],
-  [
-    'a missing file of orders_before and its link: history begins anew',
-    () => {
-      for (const path of [before(), beforeLink()]) rmSync(path);
-    },
     /what its records were before .* is missing/,
   ],
   [
@@ -178,14 +158,6 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
     'the snapshot of another day',
     () => spoil((path) => copyFileSync(current(other), path)),
     /the ledger has|digest/,
-  ],
-  [
-    'a snapshot without raw records',
-    () => {
-      lose(current());
-      for (const file of rawFiles(/\.(zst|json)$/)) rmSync(file);
-    },
-    /the snapshot is missing/,
   ],
   [
     'a snapshot with damaged raw records',
