@@ -22,14 +22,16 @@ import { httpDate } from '../../shared/service/server-clock.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type HeldTable, heldTable, type LivingBrand, wordAt } from '../../test/simulation/brand.ts';
 import { openSimulatedLake } from '../../test/simulation/lake.ts';
-import { servedPerPage } from '../../test/strict-service/answer.ts';
 import { Random } from '../../test/simulation/random.ts';
-import { ADDRESS, SERVICE, httpResponse, simulatedService } from '../../test/simulation/service.ts';
 import {
+  ADDRESS,
   type Interpretation,
+  SERVICE,
+  httpResponse,
   plainInterpretation,
   settingsFor,
-} from '../../test/strict-service/interpretations.ts';
+  simulatedService,
+} from '../../test/simulation/service.ts';
 
 const FIRST_DAY = '2025-03-01';
 const ZONE = 'America/New_York';
@@ -183,7 +185,7 @@ function pagedReports(): ReportDefinition[] {
 /** One request a page; numbered pages end with an empty page, which proves the end. */
 function requestsFor({ paging }: ReportDefinition, rows: number, interpretation: Interpretation): number {
   if (paging.style === 'lookup') return rows;
-  const pages = Math.ceil(rows / servedPerPage(paging.pageSize.default, interpretation));
+  const pages = Math.ceil(rows / Math.min(paging.pageSize.default, interpretation.pageCap));
   return paging.style === 'numbered' ? pages + 1 : Math.max(1, pages);
 }
 

@@ -55,7 +55,7 @@ const PLAIN_INTERVAL_MS = 12 * HOUR_MS;
 
 export async function runHistory(seed: number, trace: (line: string) => void): Promise<HistoryResult> {
   const random = new Random(seed);
-  const world = worldOf(seed, random.fork('world'));
+  const world = worldOf(random.fork('world'));
   const time = new Timeline(world.stormStartMs);
   const kind = random.chance(0.25) ? 'folder' : 'memory';
   const watch = newWatch(trace);
@@ -310,10 +310,10 @@ async function changeAtRandom({ world, time }: History, random: Random): Promise
   }
 }
 
-/** A day changes between two of its pages. */
+/** A day changes after one of its pages. */
 function changeWhileRead({ world, service, time }: History, random: Random): void {
-  service.onPage = ({ action, day }, page) => {
-    if (page.next === undefined || !random.chance(0.02)) return;
+  service.onPage = ({ action, day }) => {
+    if (!random.chance(0.02)) return;
     const report = Object.values(reports).find((one) => one.action === action);
     if (report && report.day.by !== 'upstream') change(world, heldTable(report), day, time.nowMs, random);
   };
