@@ -127,7 +127,7 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
     ...settingsFor(interpretation),
   };
   const settings = parseSettings({ brands: { acme }, requestsPerSecond: 1000 }, reports);
-  const lake = await openSimulatedLake('memory', () => time.nowMs);
+  const lake = openSimulatedLake(() => time.nowMs);
   const log: LogEvent[] = [];
   let ids = 0;
   const run = () =>

@@ -15,7 +15,7 @@ import { heldTable } from '../simulation/brand.ts';
 import { openSimulatedLake } from '../simulation/lake.ts';
 import { Random } from '../simulation/random.ts';
 import { Deadlock, Timeline } from '../simulation/timeline.ts';
-import { type LakeFaults, Life, type TrueLake, never, reachedLake } from './lake.ts';
+import { type LakeFaults, Life, never, reachedLake } from './lake.ts';
 import { type TorturedService, ageService, createService } from './service.ts';
 import { type Finding, type Kind, type Watch, type Watched, readAtRandom, watched } from './watch.ts';
 import { type World, change, changesEndMs, daysOf, worldOf } from './world.ts';
@@ -24,7 +24,6 @@ import { type World, change, changesEndMs, daysOf, worldOf } from './world.ts';
 export interface HistoryResult {
   seed: number;
   findings: Finding[];
-  lake: TrueLake['kind'];
   runs: number;
   requests: number;
   faults: number;
@@ -57,10 +56,8 @@ export async function runHistory(seed: number, trace: (line: string) => void): P
   const random = new Random(seed);
   const world = worldOf(random.fork('world'));
   const time = new Timeline(world.stormStartMs);
-  const kind = random.chance(0.25) ? 'folder' : 'memory';
   const watch = newWatch(trace);
-  const opened = await openSimulatedLake(kind, () => time.nowMs);
-  const lake = watched({ lake: { ...opened, kind, lives: new Map() }, world, time, watch });
+  const lake = watched({ lake: openSimulatedLake(() => time.nowMs), world, time, watch });
   const history: History = {
     world,
     time,
@@ -81,13 +78,10 @@ export async function runHistory(seed: number, trace: (line: string) => void): P
   } catch (thrown) {
     if (!(thrown instanceof Deadlock)) throw thrown;
     watch.report('other', 'a run waits for something that never comes');
-  } finally {
-    await lake.close();
   }
   return {
     seed,
     findings: watch.findings,
-    lake: kind,
     runs: history.runs,
     requests: history.service.requests,
     faults: history.service.faults + history.faults.injected,

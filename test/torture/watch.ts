@@ -17,7 +17,7 @@ import { BRAND, rowsOf } from '../simulation/contents.ts';
 import { formOfRecord, formOfRow, unlike } from '../simulation/forms.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Timeline } from '../simulation/timeline.ts';
-import type { TrueLake } from './lake.ts';
+import type { SimulatedLake } from '../simulation/lake.ts';
 import { type World, hasChangedSince, lateMinutes, recordsHeld } from './world.ts';
 
 /** The faults, by kind. */
@@ -36,7 +36,7 @@ export interface Watch {
 }
 
 export interface Watched {
-  lake: TrueLake;
+  lake: SimulatedLake;
   world: World;
   time: Timeline;
   watch: Watch;
@@ -46,7 +46,7 @@ export interface Watched {
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /** Watches every write of the lake from now on. @returns the lake to use from now on */
-export function watched({ lake, world, time, watch }: Watched): TrueLake {
+export function watched({ lake, world, time, watch }: Watched): SimulatedLake {
   const committed = new Map<string, Committed>();
   /** By attempt and its stated time: when its last slice really began to be read. */
   const begunMs = new Map<string, number>();
@@ -152,7 +152,7 @@ export async function compare(
 }
 
 async function formsOf(
-  { store }: TrueLake,
+  { store }: SimulatedLake,
   { report, day, snapshot }: { report: ReportDefinition; day: string; snapshot: string },
 ): Promise<string[]> {
   const { columns } = await readSchema(store, report);
