@@ -181,7 +181,7 @@ export function simulatedService(options: {
     calls: [],
     violations: [],
     onPage: () => {},
-    forgetCursors: cursors.forget,
+    forgetCursors: () => cursors.forget(),
     answer,
   };
   return service;
