@@ -15,7 +15,6 @@ export class Deadlock extends Error {
 
 export class Timeline {
   nowMs: number;
-  events = 0;
   /** The latest event first. */
   readonly #queue: Event[] = [];
   readonly #outside = new Set<Promise<unknown>>();
@@ -67,7 +66,6 @@ export class Timeline {
       const next = this.#queue.pop();
       if (!next) throw new Deadlock('no event is left, but the awaited work has not ended');
       this.nowMs = Math.max(this.nowMs, next.atMs);
-      this.events += 1;
       next.happen();
     }
   }
