@@ -28,9 +28,6 @@ export interface HistoryResult {
   requests: number;
   faults: number;
   deaths: number;
-  restarts: number;
-  reads: number;
-  changes: number;
 }
 
 interface History extends Watched {
@@ -42,8 +39,6 @@ interface History extends Watched {
   trace: (line: string) => void;
   runs: number;
   deaths: number;
-  restarts: number;
-  violations: string[];
 }
 
 /** After the storm the lake must be right within this time, whatever happened before. */
@@ -70,8 +65,6 @@ export async function runHistory(seed: number, trace: (line: string) => void): P
     trace,
     runs: 0,
     deaths: 0,
-    restarts: 0,
-    violations: [],
   };
   try {
     await time.runUntilSettled(live(history));
@@ -86,9 +79,6 @@ export async function runHistory(seed: number, trace: (line: string) => void): P
     requests: history.service.requests,
     faults: history.service.faults + history.faults.injected,
     deaths: history.deaths,
-    restarts: history.restarts,
-    reads: watch.reads,
-    changes: world.changes.length,
   };
 }
 
@@ -97,7 +87,6 @@ function newWatch(trace: (line: string) => void): Watch {
   return {
     findings,
     committedSnapshots: new Set(),
-    reads: 0,
     report(kind: Kind, what: string) {
       trace(`WRONG ${kind}: ${what}`);
       findings.push({ kind, what });
@@ -206,7 +195,6 @@ async function run(
   const log = (event: LogEvent) => {
     history.said.push(JSON.stringify(event));
     history.trace(`${new Date(time.nowMs).toISOString()} run ${number} ${JSON.stringify(event)}`);
-    if (event.event === 'day_restarted') history.restarts += 1;
   };
   const { skewMs: _skewMs, nowOffsetMs, seesLease, ...options } = plan;
   const reached = reachedLake(history.lake, { time, life, faults, random: random.fork('lake') });

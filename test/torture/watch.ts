@@ -32,7 +32,6 @@ export interface Watch {
   readonly findings: Finding[];
   report(kind: Kind, what: string): void;
   readonly committedSnapshots: Set<string>;
-  reads: number;
 }
 
 export interface Watched {
@@ -179,7 +178,6 @@ export async function readAtRandom({ lake, world, time, watch }: Watched, random
         );
         return rows.sort().join();
       });
-    watch.reads += 1;
     try {
       if (snapshots.length !== 1) throw new Error('the partition points at more than one snapshot');
       if (!snapshots.every((id) => watch.committedSnapshots.has(id)))
