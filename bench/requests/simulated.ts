@@ -162,7 +162,8 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
   }
   if (service.violations.length > 0) throw new Error(service.violations.join('\n'));
   const calls = service.calls.map((call, index) => ({ ...call, isForTime: forTime.has(index) }));
-  return pagedReports().map((report) => {
+  const paged = Object.values(reports).filter(({ paging }) => paging.style !== 'lookup');
+  return paged.map((report) => {
     const isOwn = ({ action, isForTime }: (typeof calls)[number]) => action === report.action && !isForTime;
     const readings = log
       .slice(eventsBefore)
@@ -176,10 +177,6 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
       lookback: lookbackRequests(report, brand, runsMs, interpretation),
     };
   });
-}
-
-function pagedReports(): ReportDefinition[] {
-  return Object.values(reports).filter(({ paging }) => paging.style !== 'lookup');
 }
 
 /** One request a page; numbered pages end with an empty page, which proves the end. */
