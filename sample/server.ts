@@ -3,8 +3,8 @@
  * demo, `serve-sample`, the sync tests and the cost bench run against it. A test can change its records, credentials
  * and clock while it runs, and make it fail (faults.ts).
  * - It is the oracle of the sync tests for the records of a day (`recordsOfDay`).
- * - It does not judge whether requests follow the interface. The independent test/strict-service does, so that a
- * misunderstanding goes unnoticed only if both have it.
+ * - It refuses requests that the interface does not allow. It shares no code of signing, days or paging with the
+ * product, so that a misunderstanding goes unnoticed only if both have it.
  * - A request passes authenticate.ts, then answer.ts (fields.ts checks its fields, actions/ answers). Then spoil.ts and
  * send.ts apply its fault, if it has one.
  */

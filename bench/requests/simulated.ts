@@ -22,14 +22,16 @@ import { httpDate } from '../../shared/service/server-clock.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type HeldTable, heldTable, type LivingBrand, wordAt } from '../../test/simulation/brand.ts';
 import { openSimulatedLake } from '../../test/simulation/lake.ts';
-import { servedPerPage } from '../../test/strict-service/answer.ts';
 import { Random } from '../../test/simulation/random.ts';
-import { ADDRESS, SERVICE, httpResponse, simulatedService } from '../../test/simulation/service.ts';
 import {
+  ADDRESS,
   type Interpretation,
+  SERVICE,
+  httpResponse,
   plainInterpretation,
   settingsFor,
-} from '../../test/strict-service/interpretations.ts';
+  simulatedService,
+} from '../../test/simulation/service.ts';
 
 const FIRST_DAY = '2025-03-01';
 const ZONE = 'America/New_York';
@@ -125,7 +127,7 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
     ...settingsFor(interpretation),
   };
   const settings = parseSettings({ brands: { acme }, requestsPerSecond: 1000 }, reports);
-  const lake = await openSimulatedLake('memory', () => time.nowMs);
+  const lake = openSimulatedLake(() => time.nowMs);
   const log: LogEvent[] = [];
   let ids = 0;
   const run = () =>
@@ -160,7 +162,8 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
   }
   if (service.violations.length > 0) throw new Error(service.violations.join('\n'));
   const calls = service.calls.map((call, index) => ({ ...call, isForTime: forTime.has(index) }));
-  return pagedReports().map((report) => {
+  const paged = Object.values(reports).filter(({ paging }) => paging.style !== 'lookup');
+  return paged.map((report) => {
     const isOwn = ({ action, isForTime }: (typeof calls)[number]) => action === report.action && !isForTime;
     const readings = log
       .slice(eventsBefore)
@@ -176,14 +179,10 @@ export async function spentBy(plan: SimulatedPlan): Promise<Spent[]> {
   });
 }
 
-function pagedReports(): ReportDefinition[] {
-  return Object.values(reports).filter(({ paging }) => paging.style !== 'lookup');
-}
-
 /** One request a page; numbered pages end with an empty page, which proves the end. */
 function requestsFor({ paging }: ReportDefinition, rows: number, interpretation: Interpretation): number {
   if (paging.style === 'lookup') return rows;
-  const pages = Math.ceil(rows / servedPerPage(paging.pageSize.default, interpretation));
+  const pages = Math.ceil(rows / Math.min(paging.pageSize.default, interpretation.pageCap));
   return paging.style === 'numbered' ? pages + 1 : Math.max(1, pages);
 }
 

@@ -73,7 +73,6 @@ const state = storedObject(() => ({
       since: storedTime,
       longest: storedCount,
       followed: z.optional(storedCount),
-      endsWithoutCursor: z.optional(z.boolean()),
     })),
   ),
   vacuumedAt: z.optional(storedTime),

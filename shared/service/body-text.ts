@@ -1,6 +1,5 @@
 /** Describes the bytes of a body for people: its encoding, a place in it, its text. */
 import { isUtf8 } from 'node:buffer';
-import { brotliDecompressSync, constants, inflateRawSync } from 'node:zlib';
 import { formOf } from '../records/json-form.ts';
 
 const MARK = Buffer.of(0xef, 0xbb, 0xbf);
@@ -67,25 +66,9 @@ export function encodingOf(
   const [text] = TEXTS.find(([, hex]) => hex.test(begin)) ?? [];
   if (text !== undefined) return text;
   if (isUtf8(body)) return undefined;
-  const compression = COMPRESSED.find(([, hex]) => hex.test(begin))?.[0] ?? decompressedBy(body);
+  const compression = COMPRESSED.find(([, hex]) => hex.test(begin))?.[0];
   if (compression === undefined) return undefined;
   return contentEncoding === undefined
     ? `compressed with ${compression}, without a Content-Encoding`
     : `still compressed with ${compression} after its Content-Encoding, "${quote(contentEncoding)}", was undone`;
-}
-
-/** Brotli and raw deflate begin with any byte, so only what they contain shows them. */
-function decompressedBy(body: Buffer): string | undefined {
-  const limit = { maxOutputLength: 2 ** 20 };
-  const attempts = [
-    ['brotli', () => brotliDecompressSync(body, { ...limit, finishFlush: constants.BROTLI_OPERATION_FLUSH })],
-    ['deflate', () => inflateRawSync(body, { ...limit, finishFlush: constants.Z_SYNC_FLUSH })],
-  ] as const;
-  return attempts.find(([, decompress]) => {
-    try {
-      return /^\s*[[{<]/.test(decompress().toString('latin1', 0, 100));
-    } catch (error) {
-      return error instanceof RangeError;
-    }
-  })?.[0];
 }

@@ -61,19 +61,9 @@ const OPERATORS: readonly (readonly [failed: RegExp, code: ErrorCode, next: stri
     'this machine does not trust who issued the certificate. If it is an authority of your company, of a proxy or of the service, set NODE_EXTRA_CA_CERTS to the file with its certificate (PEM)',
   ],
   [
-    /^CERT_(HAS_EXPIRED|NOT_YET_VALID)\b/,
+    /^(EPROTO|HOSTNAME_MISMATCH|(ERR_SSL|ERR_TLS|CERT|CRL|ERROR_IN|PATH_LENGTH|INVALID_PURPOSE)\w*)\b/,
     'tls',
-    "the certificate is not valid now: compare this machine's clock, and otherwise report it to the service's operator",
-  ],
-  [
-    /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)\b/,
-    'tls',
-    'the certificate belongs to another host: correct the host of baseUrl',
-  ],
-  [
-    /^(EPROTO|(ERR_SSL|ERR_TLS|CERT|CRL|ERROR_IN|PATH_LENGTH|INVALID_PURPOSE)\w*)\b/,
-    'tls',
-    'no TLS connection: check the scheme and the port of baseUrl; the service needs TLS 1.2 or newer and a valid certificate',
+    "no TLS connection: check the scheme, host and port of baseUrl, and this machine's clock; the service needs TLS 1.2 or newer and a certificate that is valid now, for this host",
   ],
   [
     /^ENOTFOUND\b/,
@@ -161,11 +151,7 @@ function classifyBody(response: HttpResponse, context: ResponseContext, fail: Fa
     return `${placeOf(body, at)}: "${quote(before + textOf(body.subarray(at)), before.length)}"`;
   };
   if (fault?.isEnd && /^\s*\{/.test(body.toString('latin1', 0, fault.at))) {
-    const promised =
-      response.headers['content-length'] === undefined
-        ? 'no Content-Length promised'
-        : 'Content-Length promised no';
-    const message = `the response is cut off after ${body.length} bytes, and ${promised} more; it ends in ${around(fault.at)}`;
+    const message = `the response is cut off after ${body.length} bytes; it ends in ${around(fault.at)}`;
     return fail('transient', 'transient', 'truncated', message);
   }
   const excess = excessOf(form);

@@ -25,7 +25,7 @@ import { temporaryFolder } from '../fakes/temporary-folder.ts';
 import { catalogued, columnsOf, hindrances, objectsAt } from './athena.ts';
 import { type Existing, STACK, deployTo } from './deploy.ts';
 import { type Held, startLocalAws } from './local-aws.ts';
-import { asShownBy, formOfRecord, formOfRow, unlike } from '../simulation/forms.ts';
+import { unlike } from '../table/row-mapper.ts';
 
 jest.setTimeout(400_000);
 
@@ -329,7 +329,7 @@ async function wrong(
   for (const report of names) {
     const table = reports[report]?.table ?? '';
     const stored = parseJson(objects.get(`schema/${table}.json`)?.body.toString() ?? '');
-    const { columns } = parseStoredSchema({ table, columns: [] })(stored);
+    const schema = parseStoredSchema({ table, columns: [] })(stored);
     const partitions = new Map(
       catalogued(tables).flatMap((one) => (one.table === table ? [[one.path, one] as const] : [])),
     );
@@ -337,11 +337,8 @@ async function wrong(
       for (const day of daysOf(brand.name)) {
         const path = partitionPath(dayPartition(brand.name, day));
         const [object] = objectsAt(partitions.get(path) ?? { location: 'none' }, objects);
-        const rows = object ? await Array.fromAsync(readWithParquetjs(object.body, columns)) : [];
-        const { missing, surplus } = unlike(
-          recordsOfDay(brand, report, day).map((one) => formOfRecord(asShownBy(columns, one), columns)),
-          rows.map((row) => formOfRow(row, columns)),
-        );
+        const rows = object ? await Array.fromAsync(readWithParquetjs(object.body, schema.columns)) : [];
+        const { missing, surplus } = unlike(schema, recordsOfDay(brand, report, day), rows);
         if (missing.length + surplus.length > 0) found.push({ table, path, missing, surplus });
       }
   }

@@ -6,7 +6,7 @@ describe.each([
   { service: 'includes the end of a range', interpretation: {} },
   {
     service: 'excludes it, caps its pages and ends without a cursor',
-    interpretation: { endTime: 'exclusive', cursorEnd: 'absent', pages: 'capped' } as const,
+    interpretation: { endTime: 'exclusive', finalCursor: 'absent', pageCap: 50 } as const,
   },
 ])('requests to a service that $service', ({ interpretation }) => {
   let spent: Spent[];

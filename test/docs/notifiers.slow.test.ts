@@ -20,20 +20,11 @@ beforeAll(async () => {
   await writeFile(join(folder, 'messages.ts'), blockOf('messages'));
   await writeFile(
     join(folder, 'alarms.ts'),
-    `import { App, Stack } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
-import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { BrandReports } from '../infra/brand-reports.ts';
+    `import type { BrandReports } from '../infra/brand-reports.ts';
 ${blockOf('alarms')}
-const stack = new Stack(new App({ context: { 'aws:cdk:bundling-stacks': [] } }), 'Data');
-const acme = { baseUrl: 'https://service.example/api', service: 'ACME', timeZone: 'UTC', startDate: '2026-01-01' };
-const reports = new BrandReports(stack, 'Reports', { settings: { brands: { acme } } });
-const toSlack = LambdaFunction.fromFunctionAttributes(stack, 'ToSlack', {
-  functionArn: 'arn:aws:lambda:eu-central-1:123456789012:function:to-slack',
-  sameEnvironment: true,
-});
+export function use(reports: BrandReports, toSlack: IFunction): void {
 ${blockOf('use')}
-console.log(JSON.stringify(Template.fromStack(stack).toJSON().Resources));
+}
 `,
   );
 });
@@ -67,20 +58,4 @@ await notifier.tell(message).catch(({ kind, message }) => console.log(kind, mess
   server.close();
   expect(bodies[0]).toBe(JSON.stringify({ text: '*1 new*\nNEW\n- acme "orders"' }));
   expect(stdout).toBe('transient The webhook did not accept a message (403). Check its URL.\n');
-});
-
-it('the action starts the function from each alarm, which still notifies the topic', async () => {
-  const { stdout } = await run(process.execPath, [join(folder, 'alarms.ts')]);
-  const resources = z.parse(z.record(z.string(), z.looseObject({ Type: z.string() })), JSON.parse(stdout));
-  const alarms = Object.values(resources).filter(({ Type }) => Type === 'AWS::CloudWatch::Alarm');
-  expect(alarms).toHaveLength(3);
-  for (const { Properties } of alarms)
-    expect(Properties).toMatchObject({
-      AlarmActions: [
-        { Ref: expect.stringContaining('AlarmTopic') },
-        'arn:aws:lambda:eu-central-1:123456789012:function:to-slack',
-      ],
-    });
-  const permissions = Object.values(resources).filter(({ Type }) => Type === 'AWS::Lambda::Permission');
-  expect(permissions).toHaveLength(3);
 });

@@ -9,6 +9,7 @@ import type { Clock, ObjectStore } from '../../shared/ports.ts';
 import { createLease } from '../../shared/run/lease.ts';
 import { createRateLimiter } from '../../shared/service/rate-limit.ts';
 import { NO_TURN } from '../../shared/service/request-queue.ts';
+import { Timeline } from '../simulation/timeline.ts';
 import { memoryStore } from './memory-store.ts';
 
 /** The fate of one operation on the store. */
@@ -42,10 +43,8 @@ export interface Simulation {
   /** Why a run gave up: the code of its error and how long it had waited. */
   readonly refusals: { run: number; code: string; message: string; atMs: number }[];
   readonly store: ReturnType<typeof memoryStore>;
-  readonly nowMs: number;
   at(ms: number, act: () => void): void;
-  /** @param afterEach is called after every event */
-  runUntil(ms: number, afterEach?: () => void): Promise<void>;
+  runUntil(ms: number): Promise<void>;
 }
 
 /**
@@ -62,44 +61,41 @@ export function simulateRuns(
   },
 ): Simulation {
   const { requestsPerSecond, fateOf, detectsDeadRuns } = options;
-  let nowMs = 0;
+  const time = new Timeline(0);
   let operations = 0;
   let ids = 0;
-  const events: { atMs: number; act: () => void }[] = [];
-  const at = (ms: number, act: () => void) => void events.push({ atMs: Math.max(ms, nowMs), act });
-  const wait = (ms: number) => new Promise<void>((resolve) => at(nowMs + ms, resolve));
   const store = memoryStore();
   const requests: Simulation['requests'] = [];
   const refusals: Simulation['refusals'] = [];
   const areOver: (() => boolean)[] = plans.map(createRun);
 
   function createRun(plan: RunPlan, run: number): () => boolean {
-    const isDead = () => plan.diesMs !== undefined && nowMs >= plan.diesMs;
+    const isDead = () => plan.diesMs !== undefined && time.nowMs >= plan.diesMs;
     const pauseAt = (ms: number) => plan.pauses.find(({ atMs, forMs }) => atMs <= ms && ms < atMs + forMs);
-    const hasEnded = () => plan.endMs !== undefined && nowMs >= plan.endMs;
+    const hasEnded = () => plan.endMs !== undefined && time.nowMs >= plan.endMs;
     /** Continues when the process runs; a dead process never continues. */
     const whenAwake = async (): Promise<void> => {
       for (;;) {
         if (isDead()) return new Promise(() => undefined);
-        const pause = pauseAt(nowMs);
+        const pause = pauseAt(time.nowMs);
         if (!pause) return undefined;
-        await wait(pause.atMs + pause.forMs - nowMs);
+        await time.sleep(pause.atMs + pause.forMs - time.nowMs);
       }
     };
     const stoppedMs = () =>
       plan.pauses
         .filter(({ monotonicStops }) => monotonicStops)
-        .reduce((sum, { atMs, forMs }) => sum + Math.min(forMs, Math.max(0, nowMs - atMs)), 0);
+        .reduce((sum, { atMs, forMs }) => sum + Math.min(forMs, Math.max(0, time.nowMs - atMs)), 0);
     const steppedMs = () =>
-      plan.wallSteps.filter(({ atMs }) => atMs <= nowMs).reduce((sum, { byMs }) => sum + byMs, 0);
+      plan.wallSteps.filter(({ atMs }) => atMs <= time.nowMs).reduce((sum, { byMs }) => sum + byMs, 0);
     const sleep = async (ms: number) => {
       // As a timer: never shorter than 1 ms, so that rounding stops no time.
-      await wait(Math.max(1, ms / plan.speed));
+      await time.sleep(Math.max(1, ms / plan.speed));
       await whenAwake();
     };
     const clock: Pick<Clock, 'wallMs' | 'monotonicMs' | 'every' | 'sleep'> = {
-      monotonicMs: () => (nowMs - stoppedMs()) * plan.speed,
-      wallMs: () => nowMs + plan.wallSkewMs + steppedMs(),
+      monotonicMs: () => (time.nowMs - stoppedMs()) * plan.speed,
+      wallMs: () => time.nowMs + plan.wallSkewMs + steppedMs(),
       sleep,
       every(ms, tick) {
         let isOn = true;
@@ -142,17 +138,17 @@ export function simulateRuns(
     const send = async (): Promise<number | undefined> => {
       try {
         await limiter.take(NO_TURN);
-        requests.push({ run, atMs: nowMs });
+        requests.push({ run, atMs: time.nowMs });
         return 5;
       } catch (error) {
         const { code, message } = asBrandReportsError(error);
-        refusals.push({ run, code, message, atMs: nowMs });
+        refusals.push({ run, code, message, atMs: time.nowMs });
         return code === 'brand_busy' ? undefined : 1_000;
       }
     };
 
     async function live(): Promise<void> {
-      await wait(plan.startMs);
+      await time.sleep(plan.startMs);
       await whenAwake();
       while (!hasEnded()) {
         const waitMs = await send();
@@ -168,11 +164,11 @@ export function simulateRuns(
   /** The store as a process sees it: answers reach the process only while it runs. */
   function storeOf(whenAwake: () => Promise<void>): ObjectStore {
     const slowly = async <T>(act: () => Promise<T>): Promise<T> => {
-      const { beforeMs, afterMs, outcome, lateMs } = fateOf(operations++, nowMs);
-      await wait(beforeMs);
-      if (outcome === 'late') at(nowMs + lateMs, () => void act());
+      const { beforeMs, afterMs, outcome, lateMs } = fateOf(operations++, time.nowMs);
+      await time.sleep(beforeMs);
+      if (outcome === 'late') void time.sleep(lateMs).then(act);
       const done = outcome === 'answered' || outcome === 'lost' ? { value: await act() } : undefined;
-      await wait(afterMs);
+      await time.sleep(afterMs);
       await whenAwake();
       if (done && outcome === 'answered') return done.value;
       throw new BrandReportsError('transient', 'aws_unavailable', 'the store gave no answer');
@@ -184,31 +180,6 @@ export function simulateRuns(
     };
   }
 
-  return {
-    store,
-    at,
-    get nowMs() {
-      return nowMs;
-    },
-    ...{ requests, refusals },
-    async runUntil(ms, afterEach) {
-      await allSettled();
-      for (;;) {
-        const next = events.reduce<(typeof events)[number] | undefined>(
-          (first, event) => (first && first.atMs <= event.atMs ? first : event),
-          undefined,
-        );
-        if (!next || next.atMs > ms) break;
-        events.splice(events.indexOf(next), 1);
-        nowMs = next.atMs;
-        next.act();
-        await allSettled();
-        afterEach?.();
-      }
-      nowMs = ms;
-    },
-  };
+  const at = (ms: number, act: () => void) => void time.sleep(ms - time.nowMs).then(act);
+  return { store, at, requests, refusals, runUntil: (ms) => time.runUntil(ms) };
 }
-
-/** A simulation waits for nothing but time, so all other work ends within one turn of the event loop. */
-const allSettled = () => new Promise((resolve) => void setImmediate(resolve));

@@ -1,39 +1,35 @@
 /**
  * `npm run mutation -- [files]`: StrykerJS changes the code in one place at a time and runs the tests that reach the
- * place. It prints each change that no test notices (a survivor). Only the nearest tests judge a file (`MODULES`): a
+ * place. It prints each change that no test notices (a survivor). Only the nearest tests judge a file: a
  * change that only a sync from end to end would notice counts as a survivor. Without arguments it runs all files in
  * turn and prints a table. The command fails if the score is below 85 %.
  */
-import { globSync } from 'node:fs';
-import { relative } from 'node:path';
+import { existsSync, globSync } from 'node:fs';
 import { Stryker } from '@stryker-mutator/core';
 
-interface Module {
-  files: string;
-  /** For several files: names relative to `test/`. */
-  tests?: readonly string[];
+/** Of these, the files that have tests of their own. */
+const FILES = globSync([
+  'shared/planning/{attempt-decision,day-queries,day-state,due,plan,policy,refused-lookups,transitions}.ts',
+  'shared/lake/*.ts',
+  'shared/run/lease.ts',
+  'shared/table/{columns,typed-columns}.ts',
+  'shared/base/{column-types,exact-values}.ts',
+  'shared/service/paging/{end-of-pass,page,pages}.ts',
+  'shared/service/{envelope,rate-limit,refusal-breaker,request-queue,request,retry,signing-session}.ts',
+]).filter((file) => existsSync(`test/${ownTestOf(file)}.test.ts`));
+
+/** Names relative to `test/`. */
+const MORE_TESTS: Readonly<Record<string, string>> = {
+  'shared/planning/due.ts': 'planning/plan',
+  'shared/planning/plan.ts': 'planning/due',
+  'shared/table/typed-columns.ts': 'table/columns',
+  'shared/service/paging/pages.ts': 'service/paging/confirm',
+};
+
+function ownTestOf(file: string): string {
+  return file.replace('shared/', '').replace('.ts', '');
 }
 
-const MODULES: readonly Module[] = [
-  { files: 'shared/planning/{attempt-decision,day-queries,day-state,policy,refused-lookups}.ts' },
-  { files: 'shared/planning/{due,plan}.ts', tests: ['planning/due', 'planning/plan'] },
-  { files: 'shared/lake/*.ts' },
-  { files: 'shared/run/lease.ts' },
-  { files: 'shared/table/columns.ts' },
-  { files: 'shared/table/typed-columns.ts', tests: ['lake/table/typed-columns', 'lake/table/columns'] },
-  { files: 'shared/{column-types,exact-values}.ts' },
-  { files: 'shared/service/paging/{end-of-pass,page}.ts' },
-  { files: 'shared/service/paging/pages.ts', tests: ['service/paging/pages', 'service/paging/confirm'] },
-  {
-    files:
-      'shared/service/{envelope,rate-limit,refusal-breaker,request-queue,request,retry,signing-session}.ts',
-  },
-];
-
-/** The names of its tests, relative to `test/`; the file's own tests if the module lists none. */
-function testsOf({ tests }: Module, file: string): readonly string[] {
-  return tests ?? [file.replace('shared/', '').replace('.ts', '')];
-}
 const MIN_PERCENT = 85;
 
 /** How many changes of a file the tests noticed, and how many they missed. */
@@ -45,9 +41,10 @@ interface Score {
   survived: number;
 }
 
-async function mutate(files: string[], tests: readonly string[]): Promise<Score[]> {
+async function mutate(file: string): Promise<Score> {
+  const tests = [ownTestOf(file), MORE_TESTS[file] ?? []].flat();
   const stryker = new Stryker({
-    mutate: files,
+    mutate: [file],
     testRunner: 'jest',
     plugins: ['@stryker-mutator/jest-runner'],
     jest: {
@@ -74,16 +71,13 @@ async function mutate(files: string[], tests: readonly string[]): Promise<Score[
     allowConsoleColors: false,
   });
   const results = await stryker.runMutationTest();
-  const byFile = Map.groupBy(results, ({ fileName }) => fileName);
-  return [...byFile].map(([file, mutants]) => {
-    const count = (...states: string[]) => mutants.filter(({ status }) => states.includes(status)).length;
-    return {
-      file: relative('.', file),
-      killed: count('Killed', 'Timeout'),
-      timedOut: count('Timeout'),
-      survived: count('Survived', 'NoCoverage'),
-    };
-  });
+  const count = (...states: string[]) => results.filter(({ status }) => states.includes(status)).length;
+  return {
+    file,
+    killed: count('Killed', 'Timeout'),
+    timedOut: count('Timeout'),
+    survived: count('Survived', 'NoCoverage'),
+  };
 }
 
 function scored({ file, killed, timedOut, survived }: Score) {
@@ -99,16 +93,12 @@ function scored({ file, killed, timedOut, survived }: Score) {
 }
 
 const requested = process.argv.slice(2);
-const files = globSync(MODULES.map(({ files }) => files));
-const unknown = requested.find((file) => !files.includes(file));
+const unknown = requested.find((file) => !FILES.includes(file));
 if (unknown !== undefined)
-  throw new RangeError(`${unknown} is not one of the files to mutate: ${files.join(', ')}`);
+  throw new RangeError(`${unknown} is not one of the files to mutate: ${FILES.join(', ')}`);
 const scores: Score[] = [];
 const startMs = performance.now();
-for (const module of MODULES) {
-  const chosen = globSync(module.files).filter((file) => requested.length === 0 || requested.includes(file));
-  for (const file of chosen) scores.push(...(await mutate([file], testsOf(module, file))));
-}
+for (const file of requested.length === 0 ? FILES : requested) scores.push(await mutate(file));
 
 const killed = scores.reduce((sum, score) => sum + score.killed, 0);
 const survived = scores.reduce((sum, score) => sum + score.survived, 0);

@@ -9,7 +9,6 @@ import fc from 'fast-check';
 import { parseJson } from '../../shared/base/json.ts';
 import { makeKernelsBy } from '../../shared/records/kernel.ts';
 import { checkedKernels } from './checked-kernel.ts';
-import { wholeNumber } from '../simulation/command.ts';
 import { checkColumns, checkScan, checkSplit } from './check-scan.ts';
 import { envelopes, mutated, mutations, oddLists, plainLists } from './record-texts.ts';
 
@@ -22,8 +21,8 @@ const { values } = parseArgs({
     checked: { type: 'boolean', default: false },
   },
 });
-const records = wholeNumber('records', values.records);
-const first = wholeNumber('seed', values.seed ?? String(Math.floor(Math.random() * 1e9)));
+const records = Number(values.records);
+const first = Number(values.seed ?? Math.floor(Math.random() * 1e9));
 
 const counts = { records: 0, texts: 0, accepted: 0, mutants: 0, 'accepted mutants': 0 };
 const lists = fc.oneof({ weight: 3, arbitrary: plainLists }, { weight: 1, arbitrary: oddLists });

@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { BrandReportsError } from '../../shared/base/errors.ts';
@@ -56,10 +56,8 @@ describe('a request without a whole response', () => {
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls', /set NODE_EXTRA_CA_CERTS to the file .*\(UNABLE_TO_VER/],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'tls', /NODE_EXTRA_CA_CERTS/],
     ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'tls', /NODE_EXTRA_CA_CERTS/],
-    ['CERT_HAS_EXPIRED', 'tls', /^the certificate is not valid now: compare this machine's clock/],
-    ['CERT_NOT_YET_VALID', 'tls', /^the certificate is not valid now/],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', /^the certificate belongs to another host/],
-    ['CERT_REVOKED', 'tls', /^no TLS connection/],
+    ['CERT_HAS_EXPIRED', 'tls', /^no TLS connection: .*this machine's clock.*valid now/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls', /^no TLS connection: .*for this host/],
     ['EPROTO', 'tls', /^no TLS connection: .*TLS 1\.2 .*\(EPROTO\)$/],
     ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'tls', /^no TLS connection/],
     ['ENOTFOUND', 'unknown_host', /^no host has this name: check the host of baseUrl/],
@@ -108,7 +106,7 @@ describe('a status', () => {
 
 describe('a body', () => {
   const cutOff = (text: string, place: string) =>
-    `the response is cut off after ${text.length} bytes, and no Content-Length promised more; it ends in ${place}: "<${text}§>"`;
+    `the response is cut off after ${text.length} bytes; it ends in ${place}: "<${text}§>"`;
   const transient = 'transient transient truncated';
   it.each([
     ['in an object', ' {"code":0,"data":{"list":[', 'line 1, record 1'],
@@ -120,12 +118,6 @@ describe('a body', () => {
   ])('that breaks off %s is retried', (_name, text, place) => {
     const found = { is: transient, message: cutOff(text, place), status: 200 };
     expect(shownFailure(classified(200, text))).toEqual(found);
-  });
-
-  it('that breaks off shows whether the service announced more', () => {
-    const headers = { 'content-length': '10' };
-    const shown = classifyResponse({ status: 200, headers, body: Buffer.from('{"code":0,') }, context);
-    expect(shownFailure(shown).message).toContain('after 10 bytes, and Content-Length promised no more');
   });
 
   const operator = "; report it to the service's operator";
@@ -176,9 +168,7 @@ describe('a body', () => {
     ['gzip', gzipSync(json), 'compressed with gzip'],
     ['gzip cut off', gzipSync(json).subarray(0, 30), 'compressed with gzip'],
     ['zstd', zstdCompressSync(json), 'compressed with zstd'],
-    ['brotli', brotliCompressSync(json), 'compressed with brotli'],
     ['zlib', deflateSync(json), 'compressed with deflate'],
-    ['deflate', deflateRawSync(json), 'compressed with deflate'],
   ])('that is no UTF-8 is named: %s', (_name, body, named) => {
     const answer = (status: number, headers: HttpHeaders) =>
       shownFailure(classifyResponse({ status, headers, body }, context));

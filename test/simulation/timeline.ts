@@ -15,7 +15,6 @@ export class Deadlock extends Error {
 
 export class Timeline {
   nowMs: number;
-  events = 0;
   /** The latest event first. */
   readonly #queue: Event[] = [];
   readonly #outside = new Set<Promise<unknown>>();
@@ -64,12 +63,25 @@ export class Timeline {
     for (;;) {
       await this.#rest();
       if (settled) return ended;
-      const next = this.#queue.pop();
-      if (!next) throw new Deadlock('no event is left, but the awaited work has not ended');
-      this.nowMs = Math.max(this.nowMs, next.atMs);
-      this.events += 1;
-      next.happen();
+      if (!this.#happenNext()) throw new Deadlock('no event is left, but the awaited work has not ended');
     }
+  }
+
+  /** Lets the events up to an instant happen. */
+  async runUntil(ms: number): Promise<void> {
+    do await this.#rest();
+    while (this.#happenNext(ms));
+    this.nowMs = ms;
+  }
+
+  /** @returns whether there was an event up to the instant */
+  #happenNext(untilMs = Number.POSITIVE_INFINITY): boolean {
+    if ((this.#queue.at(-1)?.atMs ?? Number.POSITIVE_INFINITY) > untilMs) return false;
+    const next = this.#queue.pop();
+    if (!next) return false;
+    this.nowMs = Math.max(this.nowMs, next.atMs);
+    next.happen();
+    return true;
   }
 
   #add(ms: number, happen: () => void): void {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { LogEvent } from '../../shared/base/log-events.ts';
-import { bugAt } from '../fakes/bug-at.ts';
-import type { Operation } from '../fakes/lake-around.ts';
+import { type Around, type Operation, catalogAround, storeAround } from '../fakes/lake-around.ts';
 import { CREDENTIALS, type SampleLake, ZONE, blindRegistry, sampleLake } from './sample-lake.ts';
 
 const DAY = '2026-03-02';
@@ -13,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => sample.close());
 
-/** A run of two brands of one service, in a lake with a bug. */
+/** A run of two brands of one service, in a lake whose chosen operations throw an error that only a bug throws. */
 async function run(isBug: (operation: Operation) => boolean) {
   const lake = sample.emptyLake();
   const { baseUrl } = sample.brand;
@@ -22,11 +21,14 @@ async function run(isBug: (operation: Operation) => boolean) {
     ...{ startDate: '2026-03-01', secretName: 'none' },
   };
   const log: LogEvent[] = [];
-  const { store, catalog } = lake;
+  const around: Around = async (operation, act) => {
+    if (isBug(operation)) throw new TypeError(`cannot read properties of undefined (${operation.name})`);
+    return act();
+  };
   const outcome = await lake.sync({
     scope,
     commonSettings: { brands: { acme: brand, other: brand } },
-    lake: bugAt({ store, catalog, runs: blindRegistry }, isBug),
+    lake: lake.over(storeAround(lake.store, around), catalogAround(lake.catalog, around)),
     log: (event) => log.push(event),
     mayHaveBugs: true,
   });
@@ -58,7 +60,7 @@ describe('a bug in one report', () => {
     expect(ended).toContainEqual({ is: 'acme order_list failed', kind: 'bug' });
     expect(outcome.reports).toHaveLength(4);
     const stacks = log.flatMap((event) => ('stack' in event ? [event.stack] : []));
-    expect(stacks.join('\n')).toMatch(/^ {4}at .*bug-at\.ts/m);
+    expect(stacks.join('\n')).toMatch(/^ {4}at .*bug\.test\.ts/m);
   });
 
   it('is recorded with its day, which the next run reads', async () => {

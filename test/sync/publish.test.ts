@@ -8,8 +8,7 @@ import type { Catalog, TableShape } from '../../shared/ports.ts';
 import { orders } from '../../shared/reports/orders.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { runs } from '../fixtures/property-runs.ts';
-import { lateCatalog } from '../fakes/late-catalog.ts';
-import { yieldingStore } from '../fakes/yielding-store.ts';
+import { storeAround } from '../fakes/lake-around.ts';
 import { alter, ledgerEntry, outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -81,14 +80,22 @@ describe('publishing', () => {
     const lake = sample.emptyLake();
     await lake.sync({ scope });
     mark(lake, FIRST, { status: 'void' });
-    const late = lateCatalog(lake.catalog, 'orders');
+    const late: (() => Promise<void>)[] = [];
+    const dying: Catalog = {
+      ...lake.catalog,
+      async setSnapshot(...pointer) {
+        if (pointer[0].name !== 'orders') return lake.catalog.setSnapshot(...pointer);
+        late.push(() => lake.catalog.setSnapshot(...pointer));
+        throw new Error('the process is gone');
+      },
+    };
     lake.nowMs += HOUR_MS;
-    await lake.sync({ scope, lake: lake.over(lake.store, late.catalog) }).catch(() => undefined);
+    await lake.sync({ scope, lake: lake.over(lake.store, dying) }).catch(() => undefined);
     mark(lake, FIRST, { status: 'effective' });
     lake.nowMs += HOUR_MS;
     await lake.sync({ scope });
     const expected = pointerOf(lake, FIRST);
-    await late.arrive();
+    for (const arrive of late) await arrive();
     expect(pointerOf(lake, FIRST)).not.toBe(expected);
     lake.nowMs += 60_000;
     await lake.sync({ scope: { ...scope, from: TODAY, to: TODAY } });
@@ -162,7 +169,13 @@ describe('columns that concurrent runs meet', () => {
       mark(lake, FIRST, { only_first: 'text', contested: 'text' });
       mark(lake, '2026-03-09', { only_second: 7, contested: 8 });
       const run = (day: string, turns: number) => {
-        const store = yieldingStore(lake.store, () => turns);
+        const yieldToOthers = async () => {
+          for (let left = turns; left > 0; left -= 1) await new Promise(setImmediate);
+        };
+        const store = storeAround(lake.store, async (_operation, act) => {
+          await yieldToOthers();
+          return act().finally(yieldToOthers);
+        });
         const options = { scope: { ...scope, from: day, to: day } };
         return lake.sync({ ...options, lake: lake.over(store) });
       };

@@ -3,8 +3,8 @@ import { DAY_MS } from '../../shared/base/days.ts';
 import { BrandReportsError } from '../../shared/base/errors.ts';
 import { isJsonObject } from '../../shared/base/json.ts';
 import { dayPartition, ledgerKey, partitionPath, progressKey } from '../../shared/lake/paths.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
-import { ignoresEmptyRange } from '../fakes/ignores-empty-range.ts';
+import { sendRequest } from '../../shared/adapters/send-request.ts';
+import type { ObjectStore, SendRequest } from '../../shared/ports.ts';
 import { outcomesOf, rewriteDocument, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, blindRegistry } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -77,12 +77,15 @@ describe('a lease whose time lies in the future', () => {
 
 describe('a service that answers an empty range with everything', () => {
   it('I1: fails the days that it would empty, and the error contains the setting that helps', async () => {
-    const wide = await ignoresEmptyRange(lake.brand.baseUrl);
-    const outcome = await lake.sync({ brandSettings: { baseUrl: wide.url } });
+    const send: SendRequest = (request, limits) => {
+      const fields = JSON.parse(request.body ?? '');
+      const all = fields.start_time === fields.end_time && { start_time: 0, end_time: 4_000_000_000 };
+      return sendRequest({ ...request, body: JSON.stringify({ ...fields, ...all }) }, limits);
+    };
+    const outcome = await lake.sync({ send });
     expect(outcome.reports[0]).toMatchObject({ status: 'failed', error: { code: 'instant_unclear' } });
     expect(outcomesOf(outcome, REPORT)).toMatchObject({ [TODAY]: 'published', [FIRST]: 'failed' });
-    await lake.sync({ brandSettings: { baseUrl: wide.url, endTime: 'inclusive' } });
+    await lake.sync({ send, brandSettings: { endTime: 'inclusive' } });
     expect(await wrongReports(lake, TODAY, [REPORT])).toEqual({});
-    await wide.close();
   });
 });

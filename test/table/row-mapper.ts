@@ -1,7 +1,7 @@
 /**
  * The slow twin of `typedColumns`: a row per record, each value read by itself.
  */
-import { type TypeSpec, type Value, typeSpec } from '../../shared/base/column-types.ts';
+import { SYNCED_AT, type TypeSpec, type Value, typeSpec } from '../../shared/base/column-types.ts';
 import { type Json, type JsonObject, stringifyJson } from '../../shared/base/json.ts';
 import type { Row, TableSchema } from '../../shared/table/columns.ts';
 
@@ -29,6 +29,32 @@ export function rowMapper(schema: TableSchema): (record: JsonObject, syncedAt: D
     row._synced_at = syncedAt;
     return row;
   };
+}
+
+/** The rows that the records need and that are missing, and the rows beyond: at most three of each, as texts. */
+export function unlike(schema: TableSchema, records: readonly JsonObject[], rows: readonly Row[]) {
+  const toRow = rowMapper(schema);
+  const expected = records.map((record) => textOfRow(schema, toRow(record, new Date(0))));
+  const found = rows.map((row) => textOfRow(schema, row));
+  return { missing: excess(expected, found), surplus: excess(found, expected) };
+}
+
+/** Equal rows have the same text, whenever they were read. */
+export function textOfRow({ columns }: TableSchema, row: Row): string {
+  const values = columns.flatMap(({ name }) =>
+    name === SYNCED_AT || (row[name] ?? null) === null ? [] : [[name, row[name]]],
+  );
+  return JSON.stringify(values, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+function excess(these: readonly string[], those: readonly string[]): string[] {
+  const left = [...those];
+  const more = these.filter((one) => {
+    const at = left.indexOf(one);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+  return more.slice(0, 3);
 }
 
 /** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */

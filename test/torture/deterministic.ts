@@ -4,7 +4,6 @@
  * - modules that are loaded late are loaded now;
  * - no timeout in real time cuts a virtual request short.
  */
-import { existsSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { syncBuiltinESMExports } from 'node:module';
 
@@ -29,6 +28,4 @@ Object.assign(zlib, {
 });
 syncBuiltinESMExports();
 await import('../../shared/table/parquet.ts');
-// A lake in a folder syncs every write to disk: a lake in memory is a hundred times as fast.
-if (existsSync('/dev/shm')) process.env.TMPDIR = '/dev/shm';
 AbortSignal.timeout = () => new AbortController().signal;

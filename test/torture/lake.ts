@@ -6,16 +6,9 @@ import { MINUTE_MS } from '../../shared/base/days.ts';
 import { BrandReportsError } from '../../shared/base/errors.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { type Operation, catalogAround, storeAround } from '../fakes/lake-around.ts';
-import type { LakeKind, SimulatedLake } from '../simulation/lake.ts';
+import type { SimulatedLake } from '../simulation/lake.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Timeline } from '../simulation/timeline.ts';
-
-/** The lake itself, without time and faults. */
-export interface TrueLake extends SimulatedLake {
-  kind: LakeKind;
-  /** By run: a folder's locks reveal dead runs. */
-  lives: Map<string, Life>;
-}
 
 /** The faults that are injected until the storm ends. */
 export interface LakeFaults {
@@ -80,7 +73,7 @@ const WRITES: ReadonlySet<Operation['name']> = new Set([
 ]);
 
 export function reachedLake(
-  lake: TrueLake,
+  lake: SimulatedLake,
   { time, life, faults, random }: { time: Timeline; life: Life; faults: LakeFaults; random: Random },
 ): Lake {
   const { store, catalog } = lake;
@@ -123,14 +116,7 @@ export function reachedLake(
         return 'conflict';
       },
     },
-    runs: {
-      async register(run) {
-        lake.lives.set(run, life);
-        return async () => void lake.lives.delete(run);
-      },
-      // In S3 only the lease reveals a dead run.
-      isDead: async (run) => lake.kind === 'folder' && lake.lives.get(run)?.dead !== false,
-    },
+    runs: lake.runs,
     catalog: catalogAround(catalog, call),
   };
 }

@@ -10,7 +10,8 @@ import type { Timeline } from '../simulation/timeline.ts';
 import { type World, newAccount } from './world.ts';
 
 /** Refusals that a client that obeys the interface may meet in a storm. */
-const UNAVOIDABLE = /clock has drifted|digest is wrong|bid and token are not known|cursor is not known/;
+const UNAVOIDABLE =
+  /^authentication failed: (?:the date is more|the digest|unknown token)|^cursor: |^first: not a position/;
 
 export interface TorturedService extends SimulatedService {
   /** The probability that a request meets a fault; 0 after the storm. */
@@ -62,7 +63,6 @@ export function createService(world: World, time: Timeline, random: Random): Tor
 
   const simulated = simulatedService({ brand, account, interpretation, nowMs, tolerated: UNAVOIDABLE });
   const service = Object.assign(simulated, { faultRate: 0, requests: 0, faults: 0, send });
-  service.cursors.dead = world.deadCursors;
   return service;
 }
 
@@ -89,7 +89,7 @@ export async function ageService(
 ): Promise<void> {
   while (time.nowMs < world.stormEndMs) {
     await time.sleep(random.between(5, 240) * MINUTE_MS);
-    if (random.chance(0.5)) service.cursors.generation += 1;
+    if (random.chance(0.5)) service.forgetCursors();
     if (random.chance(0.05)) {
       service.account = newAccount(random);
       world.secrets.add(service.account.token).add(service.account.secret);

@@ -5,7 +5,6 @@
  */
 import './deterministic.ts';
 import { parseArgs } from 'node:util';
-import { tableOf, wholeNumber } from '../simulation/command.ts';
 import type { HistoryResult } from './history.ts';
 
 const { values } = parseArgs({
@@ -17,8 +16,9 @@ const { values } = parseArgs({
   },
 });
 const { runHistory } = await import('./history.ts');
+const KINDS = ['lost', 'doubled', 'torn', 'leaked', 'other'];
 
-const first = wholeNumber('seed', values.seed ?? String(Math.floor(Math.random() * 1e9)));
+const first = Number(values.seed ?? Math.floor(Math.random() * 1e9));
 const untilMs = Date.now() + Number(values.seconds) * 1000;
 const trace = values.trace ? (line: string) => console.log(line) : () => {};
 const results: HistoryResult[] = [];
@@ -28,31 +28,17 @@ for (let seed = first; seed === first || (!values.only && Date.now() < untilMs);
   const result = await runHistory(seed, trace);
   results.push(result);
   if (result.findings.length === 0) continue;
-  console.log(`\nseed ${seed} (${result.lake}): ${result.findings.length} wrong`);
+  console.log(`\nseed ${seed}: ${result.findings.length} wrong`);
   for (const { kind, what } of result.findings.slice(0, 8)) console.log(`  ${kind}: ${what}`);
   console.log(`  repeat: npm run torture -- --seed ${seed} --only`);
 }
-console.log(tableOf(['', ''], figuresOf(results)));
-process.exitCode = results.some(({ findings }) => findings.length > 0) ? 1 : 0;
-
-function figuresOf(all: readonly HistoryResult[]): [string, number][] {
-  const sum = (of: (result: HistoryResult) => number) => all.reduce((total, result) => total + of(result), 0);
-  const found = (kind: string) => sum(({ findings }) => findings.filter((one) => one.kind === kind).length);
-  return [
-    ['histories', all.length],
-    ['… in memory', all.filter(({ lake }) => lake === 'memory').length],
-    ['… in a folder', all.filter(({ lake }) => lake === 'folder').length],
-    ['runs', sum(({ runs }) => runs)],
-    ['requests', sum(({ requests }) => requests)],
-    ['changes of a day', sum(({ changes }) => changes)],
-    ['faults', sum(({ faults }) => faults)],
-    ['deaths', sum(({ deaths }) => deaths)],
-    ['restarts', sum(({ restarts }) => restarts)],
-    ['readings by a query', sum(({ reads }) => reads)],
-    ['lost', found('lost')],
-    ['doubled', found('doubled')],
-    ['torn', found('torn')],
-    ['leaked', found('leaked')],
-    ['otherwise wrong', found('other')],
-  ];
+const figures: Record<string, number> = { histories: results.length };
+const add = (name: string, count: number) => {
+  figures[name] = (figures[name] ?? 0) + count;
+};
+for (const { seed: _seed, findings, ...counts } of results) {
+  for (const [name, count] of Object.entries(counts)) add(name, count);
+  for (const kind of KINDS) add(kind, findings.filter((one) => one.kind === kind).length);
 }
+console.table(figures);
+process.exitCode = results.some(({ findings }) => findings.length > 0) ? 1 : 0;

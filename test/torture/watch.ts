@@ -14,10 +14,10 @@ import { parseLedgerKey } from '../../shared/lake/paths.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { BRAND, rowsOf } from '../simulation/contents.ts';
-import { formOfRecord, formOfRow, unlike } from '../simulation/forms.ts';
 import type { Random } from '../simulation/random.ts';
 import type { Timeline } from '../simulation/timeline.ts';
-import type { TrueLake } from './lake.ts';
+import type { SimulatedLake } from '../simulation/lake.ts';
+import { textOfRow, unlike } from '../table/row-mapper.ts';
 import { type World, hasChangedSince, lateMinutes, recordsHeld } from './world.ts';
 
 /** The faults, by kind. */
@@ -32,11 +32,10 @@ export interface Watch {
   readonly findings: Finding[];
   report(kind: Kind, what: string): void;
   readonly committedSnapshots: Set<string>;
-  reads: number;
 }
 
 export interface Watched {
-  lake: TrueLake;
+  lake: SimulatedLake;
   world: World;
   time: Timeline;
   watch: Watch;
@@ -46,7 +45,7 @@ export interface Watched {
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /** Watches every write of the lake from now on. @returns the lake to use from now on */
-export function watched({ lake, world, time, watch }: Watched): TrueLake {
+export function watched({ lake, world, time, watch }: Watched): SimulatedLake {
   const committed = new Map<string, Committed>();
   /** By attempt and its stated time: when its last slice really began to be read. */
   const begunMs = new Map<string, number>();
@@ -144,20 +143,19 @@ export async function compare(
   version: { report: ReportDefinition; day: string; snapshot: string },
 ): Promise<void> {
   const { report, day } = version;
-  const { columns } = await readSchema(lake.store, report);
-  const expected = recordsHeld(world, report, day, time.nowMs).map((one) => formOfRecord(one, columns));
-  const { missing, surplus } = unlike(expected, await formsOf(lake, version));
+  const expected = recordsHeld(world, report, day, time.nowMs);
+  const { schema, rows } = await readVersion(lake, version);
+  const { missing, surplus } = unlike(schema, expected, rows);
   if (missing.length > 0) watch.report('lost', `${where}: lost ${missing.join('; ')}`);
   if (surplus.length > 0) watch.report('doubled', `${where}: too much: ${surplus.join('; ')}`);
 }
 
-async function formsOf(
-  { store }: TrueLake,
+async function readVersion(
+  { store }: SimulatedLake,
   { report, day, snapshot }: { report: ReportDefinition; day: string; snapshot: string },
-): Promise<string[]> {
-  const { columns } = await readSchema(store, report);
-  const rows = await rowsOf(store, report, day, snapshot, columns);
-  return rows.map((row) => formOfRow(row, columns));
+) {
+  const schema = await readSchema(store, report);
+  return { schema, rows: await rowsOf(store, report, day, snapshot, schema.columns) };
 }
 
 /** Queries at random moments: reads the current snapshot twice, hours apart, like a slow query. */
@@ -174,10 +172,12 @@ export async function readAtRandom({ lake, world, time, watch }: Watched, random
     const at = new Date(time.nowMs).toISOString();
     const read = () =>
       time.outside(async () => {
-        const rows = await Promise.all(snapshots.map((snapshot) => formsOf(lake, { report, day, snapshot })));
-        return rows.flat().sort().join();
+        const versions = snapshots.map((snapshot) => readVersion(lake, { report, day, snapshot }));
+        const rows = (await Promise.all(versions)).flatMap((version) =>
+          version.rows.map((row) => textOfRow(version.schema, row)),
+        );
+        return rows.sort().join();
       });
-    watch.reads += 1;
     try {
       if (snapshots.length !== 1) throw new Error('the partition points at more than one snapshot');
       if (!snapshots.every((id) => watch.committedSnapshots.has(id)))

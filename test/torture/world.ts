@@ -12,15 +12,14 @@ import { type Settings, parseSettings } from '../../shared/settings/settings.ts'
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { type HeldTable, type Living, type LivingBrand, heldTable, wordAt } from '../simulation/brand.ts';
 import type { Random } from '../simulation/random.ts';
-import { ADDRESS, SERVICE, type SimulatedService } from '../simulation/service.ts';
-import { servedPerPage } from '../strict-service/answer.ts';
 import {
+  ADDRESS,
+  type Account,
   type Interpretation,
-  interpretations,
-  plainInterpretation,
+  SERVICE,
+  interpretationAt,
   settingsFor,
-} from '../strict-service/interpretations.ts';
-import type { Account } from '../strict-service/refuse.ts';
+} from '../simulation/service.ts';
 
 export const BRAND = 'acme';
 
@@ -31,8 +30,6 @@ export interface World {
   interpretation: Interpretation;
   /** Whether responses have a `Date`. */
   hasDates: boolean;
-  /** The answer to a dead cursor. */
-  deadCursors: SimulatedService['cursors']['dead'];
   settings: Settings;
   reports: readonly ReportDefinition[];
   brand: LivingBrand;
@@ -52,8 +49,7 @@ const pageSize = 20;
 const limit = 5;
 export const lateMinutes = 15;
 
-/** @param seed chooses the interpretation, so that histories in turn have all of them */
-export function worldOf(seed: number, random: Random): World {
+export function worldOf(random: Random): World {
   const timeZone = random.pick([
     'America/New_York',
     'UTC',
@@ -69,7 +65,7 @@ export function worldOf(seed: number, random: Random): World {
   const stormStartMs = startOfDay(firstDay, timeZone) + random.whole(0, DAY_MS);
   const stormEndMs = stormStartMs + random.whole(DAY_MS, 4 * DAY_MS);
   const startDate = addDays(dayOf(stormStartMs, timeZone), -random.whole(0, 4));
-  const { interpretation = plainInterpretation } = interpretations[seed % interpretations.length] ?? {};
+  const interpretation = interpretationAt(random);
   const chosen = chosenReports(random);
   const account = newAccount(random);
   const lastDay = dayOf(stormEndMs, timeZone);
@@ -79,7 +75,6 @@ export function worldOf(seed: number, random: Random): World {
     stormEndMs,
     interpretation,
     hasDates: random.chance(0.85),
-    deadCursors: random.pick(['refused', 'empty', 'first page']),
     reports: Object.values(reports).filter(({ name }) => chosen.includes(name)),
     settings: parseSettings(settingsOf(random, { timeZone, startDate, interpretation, chosen }), reports),
     brand: {
@@ -174,8 +169,8 @@ export function changesEndMs(world: World, table: HeldTable, day: string): numbe
 
 function fill(world: World, random: Random): void {
   const { brand, interpretation } = world;
-  const page = servedPerPage(pageSize, interpretation);
-  const cursorPage = servedPerPage(limit, interpretation);
+  const page = Math.min(pageSize, interpretation.pageCap);
+  const cursorPage = Math.min(limit, interpretation.pageCap);
   for (const day of brand.days)
     for (const [table, size] of [
       ['clicks', page],
@@ -229,15 +224,15 @@ function makerOf(random: Random, timeZone: string): World['make'] {
       case 'clicks': {
         // `created_time` has whole seconds.
         const secondMs = Math.floor(at / 1000) * 1000;
+        const pbtid = String(7_000_000 + made);
         const record = {
-          id: String(made),
-          pbtid: String(7_000_000 + made),
+          ...{ id: String(made), pbtid },
           created_time: httpDate(secondMs),
           mark,
         };
         return {
           ...appearing(secondMs, secondMs + lateMs, record),
-          detail: { id: made, mark: `detail of ${mark}` },
+          detail: { id: made, pbtid, mark: `detail of ${mark}` },
         };
       }
       case 'orders':

@@ -1,4 +1,4 @@
-import { type Expression, parseSync, Visitor } from 'oxc-parser';
+import { parseSync, Visitor } from 'oxc-parser';
 
 /** What a person reads in one go: a paragraph, a list item, a cell, a heading, a comment or a message. */
 export interface Text {
@@ -120,37 +120,19 @@ function textsOfComments(comments: Comments, lineOf: (position: number) => numbe
   return blocks.flatMap(({ prose, first }) => textsOfProse(prose.replaceAll(/^[ \t]*\*+ ?/gm, ''), first));
 }
 
-/** Strings that are sentences. Strings that `+` joins are one. */
+/** Strings that are sentences. */
 function messagesOf(program: Parsed['program']): { start: number; value: string }[] {
   const messages: { start: number; value: string }[] = [];
-  const joined = new Set<number>();
   const add = (start: number, value: string) => {
     if (SENTENCE.test(value) && !OTHER_LANGUAGE.test(value)) messages.push({ start, value });
   };
   new Visitor({
-    BinaryExpression(node) {
-      if (node.operator !== '+' || joined.has(node.start)) return;
-      const parts = summandsOf(node);
-      for (const part of parts) joined.add(part.start);
-      add(node.start, parts.map(wordsOf).join(''));
+    Literal({ start, value }) {
+      if (typeof value === 'string') add(start, value);
     },
-    Literal(node) {
-      if (!joined.has(node.start)) add(node.start, wordsOf(node));
-    },
-    TemplateLiteral(node) {
-      if (!joined.has(node.start)) add(node.start, wordsOf(node));
+    TemplateLiteral({ start, quasis }) {
+      add(start, quasis.map(({ value }) => value.cooked ?? '').join(CODE));
     },
   }).visit(program);
   return messages;
-}
-
-function summandsOf(node: Expression): Expression[] {
-  if (node.type !== 'BinaryExpression' || node.operator !== '+') return [node];
-  return [...summandsOf(node.left), ...summandsOf(node.right)];
-}
-
-function wordsOf(node: Expression): string {
-  if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : CODE;
-  if (node.type !== 'TemplateLiteral') return CODE;
-  return node.quasis.map(({ value }) => value.cooked ?? '').join(CODE);
 }

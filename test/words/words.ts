@@ -13,9 +13,7 @@ import { CODE, type Text, textsOfCode, textsOfPage, textsOfScript } from './text
 interface Fault {
   line: number;
   fault: string;
-  /** The phrase, or the beginning of the sentence. */
-  found: string;
-  /** The phrase with the words around it. */
+  /** The phrase with the words around it, or the beginning of the sentence. */
   context: string;
   instead: string;
 }
@@ -60,7 +58,6 @@ function faultsOfPhrases(read: Text): Fault[] {
     [...text.matchAll(new RegExp(pattern, `g${pattern.flags}`))].map(({ index, 0: found }) => ({
       line: read.lineAt(index),
       fault,
-      found: found.trim(),
       context: `…${text.slice(Math.max(0, index - 30), index + found.length + 30)}…`,
       instead,
     })),
@@ -76,11 +73,9 @@ function longSentences(read: Text): Fault[] {
       .split(/[\s—–]+/)
       .filter((word) => word === CODE || /[\p{L}\p{N}]/u.test(word)).length;
     if (words <= MAX_WORDS) return [];
-    const found = `${segment.split(' ').slice(0, 8).join(' ')} …`;
+    const context = `${segment.split(' ').slice(0, 8).join(' ')} …`;
     const instead = `sentences of at most ${MAX_WORDS} words`;
-    return [
-      { line: read.lineAt(index), fault: `a sentence of ${words} words`, found, context: found, instead },
-    ];
+    return [{ line: read.lineAt(index), fault: `a sentence of ${words} words`, context, instead }];
   });
 }
 

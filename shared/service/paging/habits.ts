@@ -9,15 +9,11 @@ export interface PagingHabits {
   longest: number;
   /** Records of the shortest page that was followed by a page with records; missing: no page was followed. */
   followed?: number;
-  /** Whether the last of several pages had no `cursor` in two responses in a row; missing: no read has shown it. */
-  endsWithoutCursor?: boolean;
 }
 
 export function joinedHabits(known: PagingHabits, shown: PagingHabits): PagingHabits {
   const followed = Math.min(known.followed ?? Infinity, shown.followed ?? Infinity);
   return {
-    ...known,
-    ...shown,
     longest: Math.max(known.longest, shown.longest),
     ...(followed < Infinity && { followed }),
   };
@@ -32,12 +28,10 @@ export class ShownHabits {
     this.#known = known;
   }
 
-  add({ cursor, records: { count }, next, lacksCursor }: Page): void {
+  add({ records: { count } }: Page): void {
     this.own = joinedHabits(this.own, {
       longest: count,
       ...(this.#before !== undefined && count > 0 && { followed: this.#before }),
-      // Without a cursor, the last of several pages was requested twice, now or when the habit was learned.
-      ...(next === null && (cursor !== null || !lacksCursor) && { endsWithoutCursor: lacksCursor }),
     });
     this.#before = count;
   }
@@ -54,12 +48,5 @@ export class ShownHabits {
   isFull(records: number, pageSize: number): boolean {
     const { followed = Infinity } = joinedHabits(this.#known, this.own);
     return records >= Math.min(pageSize, followed);
-  }
-
-  /** Whether a page without a cursor may be in the middle of the list, so that its cursor got lost. */
-  mayLeadOn({ cursor, records: { count } }: Page, pageSize: number): boolean {
-    if (this.isFull(count, pageSize)) return true;
-    const { endsWithoutCursor } = joinedHabits(this.#known, this.own);
-    return cursor !== null && !(endsWithoutCursor && this.isShort(count));
   }
 }

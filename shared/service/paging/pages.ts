@@ -141,7 +141,9 @@ const confirmCursors: Confirm = (request, resume, requestPage, shown) => {
   const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
-    const lacksEnd = fetched.lacksCursor && shown.mayLeadOn(fetched, request.pageSize);
+    // Its cursor may have got lost, unless it is a first page that is not full.
+    const mayLeadOn = fetched.cursor !== null || shown.isFull(fetched.records.count, request.pageSize);
+    const lacksEnd = fetched.lacksCursor && mayLeadOn;
     // The page before named a next page, so more records should follow.
     const isContradiction = before !== undefined && isEmptyEnd(fetched);
     const page = lacksEnd || isContradiction ? await requestPage(fetched.cursor) : fetched;

@@ -103,18 +103,6 @@ describe('a full read has every record exactly once and in order, uninterrupted 
     );
   });
 
-  it('I1: by positions, equal records without a key stay', async () => {
-    const records = [
-      ...identified(20).slice(0, 19),
-      { amount: 'a' },
-      ...Array(25).fill({ amount: 'same' }),
-      { amount: 'z' },
-    ];
-    const interpretation = { overlap: 0, cap: 20, write: 'text', eager: false } as const;
-    const found = await collect(requestOf(positionService(records, interpretation).service, position));
-    expect(recordsOf(found)).toEqual(records);
-  });
-
   it('I1: by page numbers, whatever the service returns past the last page', async () => {
     const interpretation = fc.record({
       pastTheEnd: fc.constantFrom('empty' as const, 'repeat' as const),
@@ -127,23 +115,6 @@ describe('a full read has every record exactly once and in order, uninterrupted 
         const records = identified(count);
         const { service } = numberedService(records, read);
         const request = requestOf(service, numbered, { firstPage: read.firstPage });
-        const whole = await collect(request);
-        expectProvenEnd(whole);
-        expect(recordsOf(whole)).toEqual(records);
-        expect(recordsOf(await interrupted(request, keep))).toEqual(records);
-      }),
-    );
-  });
-
-  it('I1: by page numbers, with duplicates that fill two equal pages', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 8 }), cut, async (twice, keep) => {
-        const records = twice.flatMap((again, page) => {
-          const one = Array.from({ length: 20 }, () => ({ amount: page }));
-          return again ? [...one, ...one] : one;
-        });
-        const interpretation = { pastTheEnd: 'empty' as const, firstPage: 1, cap: 100, list: 'list' };
-        const request = requestOf(numberedService(records, interpretation).service, numbered);
         const whole = await collect(request);
         expectProvenEnd(whole);
         expect(recordsOf(whole)).toEqual(records);
@@ -297,22 +268,6 @@ describe('a full read whose end is not proven fails', () => {
       message: expect.stringMatching(/100000 pages.*pageSize/),
     });
     expect(requests.length).toBeLessThanOrEqual(12);
-  });
-
-  it('I8: with the keys of a response without a list in its message', async () => {
-    const { service } = answersInTurn({ orders: [], refunds: [], total: 0 });
-    await expect(fetchPage(requestOf(service, numbered), null)).rejects.toThrow(/orders, refunds, total/);
-  });
-
-  it('I8: after it has returned the pages before the malformed page', async () => {
-    const { service } = answersInTurn({ ...group('x'), cursor: 'a' }, { ...group('y'), cursor: 'b' }, {});
-    const received: Page[] = [];
-    await expect(
-      (async () => {
-        for await (const page of pages(requestOf(service, byCursor))) received.push(page);
-      })(),
-    ).rejects.toMatchObject({ code: 'missing_list' });
-    expect(recordsOf(received).map(({ id }) => id)).toEqual(['x1', 'x2', 'y1', 'y2']);
   });
 });
 
