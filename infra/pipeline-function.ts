@@ -1,4 +1,4 @@
-import { AssetHashType, Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { AssetHashType, Aws, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -15,7 +15,7 @@ import { hash } from 'node:crypto';
 import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { testPage } from '../shared/adapters/aws/console-url.ts';
+import { objectPage, testPage } from '../shared/adapters/aws/console-url.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import { type BrandReportsError, configError } from '../shared/base/errors.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
@@ -29,7 +29,7 @@ import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { type Network, allow, arnInStack, grantKey, grantNetwork } from './grants.ts';
 import type { Lake } from './lake.ts';
-import { consoleLink, instanceName, objectLink, output } from './names.ts';
+import { consoleLink, instanceName, output } from './names.ts';
 
 export interface PipelineParts {
   settings: Settings;
@@ -205,7 +205,7 @@ export class WatchFunction extends PipelineFunction {
     topic.grantPublish(this);
     bus.grantSend(this);
     output(this, 'CoveragePage', {
-      value: objectLink(this, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
+      value: objectPage(Stack.of(this).region, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
       description: 'The days in the lake, what is missing and what to do, drawn every hour: press Open',
     });
   }
