@@ -3,7 +3,6 @@ import { CfnDatabase, type IDatabase } from 'aws-cdk-lib/aws-glue';
 import type { Role } from 'aws-cdk-lib/aws-iam';
 import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
-import { type BrandReportsError, configError } from '../shared/base/errors.ts';
 import { CLOSES_TABLE, COVERAGE_TABLE, beforeTable, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportRegistry, allViews, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -37,7 +36,6 @@ export class Catalog extends Construct {
     const { settings } = props;
     const database = props.database?.databaseName;
     this.#props = props;
-    if (database === ownName(this)) throw adoptsOwn(database);
     const description = 'Affiliate reports of brands, a partition per brand and day';
     this.databaseName = database ?? this.newDatabase('Database', ownName(this), description);
     output(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
@@ -146,11 +144,4 @@ function ownName(scope: Construct): string {
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll('-', '_')
     .toLowerCase();
-}
-
-function adoptsOwn(name: string): BrandReportsError {
-  return configError(
-    'adopts_own',
-    `the prop database of BrandReports is "${name}", which is the database that this stack creates: adopting it would delete it. Leave database out, or name another database.`,
-  );
 }

@@ -76,14 +76,6 @@ describe('two instances in one stack', () => {
     expect(() => Template.fromStack(own)).toThrow("section 'Outputs' already contains 'same");
   });
 
-  it('are refused with one bucket, because each would replace the settings of the other', () => {
-    const own = theirs();
-    reportsIn(own, { name: 'first', bucket: Bucket.fromBucketName(own, 'A', 'given') }, 'First');
-    const second = () =>
-      reportsIn(own, { name: 'second', bucket: Bucket.fromBucketName(own, 'B', 'given') }, 'Second');
-    expect(second).toThrow('Second/Lake has the bucket of ');
-  });
-
   it('need a name in a nested stack, because the name of the stack is unknown', () => {
     const nested = () => new NestedStack(theirs(), 'Nested');
     expect(() => reportsIn(nested())).toThrow('cannot have the name of a nested stack');
@@ -110,15 +102,6 @@ describe('existing resources of an app', () => {
     expect(statementsOf(template, 'ReportsSync')).toContainEqual(
       expect.objectContaining({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: key }),
     );
-  });
-
-  it('may not be the database of the stack itself, because that would delete it', () => {
-    const own = theirs();
-    const database = databaseIn(own, 'data');
-    expect(() => reportsIn(own, { database }, 'First')).toThrow(
-      'the prop database of BrandReports is "data", which is the database that this stack creates',
-    );
-    reportsIn(own, { name: 'another', database }, 'Second');
   });
 
   it('are used: each function runs in the VPC, and may connect to it', () => {
