@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { credentialsInVariables, fixedCredentials } from '../../shared/adapters/credentials.ts';
+import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { OWN_CREDENTIALS, OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
@@ -78,8 +78,7 @@ async function init(
   const { settings: file } = flags;
   await refuseFullPlace(file);
   const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
-  const own = flags.brand === undefined ? undefined : credentialsInVariables(process.env, [flags.brand]);
-  const isInEnvironment = Boolean(inline) || own !== undefined;
+  const isInEnvironment = Boolean(inline);
   const beside = join(dirname(file), OWN_CREDENTIALS);
   const given = flags.credentials ?? (!isInEnvironment && existsSync(beside) ? beside : undefined);
   const newFile = isInEnvironment || given !== undefined ? undefined : beside;
