@@ -158,17 +158,6 @@ describe('the catalog of the stack', () => {
     });
   });
 
-  it('is left to Lake Formation if a setting requires it', () => {
-    const left = deployed({ tablePermissions: 'lake_formation' });
-    left.hasResourceProperties('AWS::Glue::Database', {
-      DatabaseInput: { CreateTableDefaultPermissions: [] },
-    });
-    // Each function may create and use all tables of the database.
-    const grants = left.findResources('AWS::LakeFormation::PrincipalPermissions');
-    expect(Object.keys(grants)).toHaveLength(2 * 2);
-    both.resourceCountIs('AWS::LakeFormation::PrincipalPermissions', 0);
-  });
-
   it('has nothing of Iceberg, unless the settings name it', () => {
     const named = (template: Template) =>
       Object.values(template.findResources('AWS::Glue::Database')).map(
