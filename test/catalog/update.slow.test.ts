@@ -126,15 +126,6 @@ describe('an update before the first sync', () => {
   });
 });
 
-describe('an update if a foreign table has the name of a view', () => {
-  it('fails with an error after all tables are created', async () => {
-    const table = { Name: 'attribution_daily', TableType: 'EXTERNAL_TABLE' };
-    server.tables.set('attribution_daily', { table, version: 0, partitions: new Map() });
-    await expect(run(memoryStore())).rejects.toMatchObject({ kind: 'config', code: 'not_a_view' });
-    expect([...server.tables.keys()]).toContain('attribution');
-  });
-});
-
 describe('an update of a lake whose database was deleted', () => {
   let lake: SampleLake;
   /** By table, then by the values of the partition: its location in the catalog of the runs. */
@@ -385,13 +376,5 @@ describe('the stamp', () => {
     await update(store, { program: '1.9.0' });
     expect(await readBy(store, { program: '1.10.0' })).toEqual(BRANDS);
     expect(await readBy(store, { program: '1.9.1' })).toEqual([]);
-  });
-});
-
-it('says which grant is missing', async () => {
-  server.faults.deny = 'Insufficient Lake Formation permission(s): Required Create Table on reports';
-  await expect(run(memoryStore())).rejects.toMatchObject({
-    code: 'aws_refused',
-    message: expect.stringMatching(/Create Table on reports.*lakeformation grant-permissions/),
   });
 });

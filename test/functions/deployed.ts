@@ -119,15 +119,13 @@ export async function deployToDoubles(now: () => Date) {
 
   /**
    * Starts the function's bundle in its own process, with the local servers for AWS.
-   * @param options override the template: `role` is the role whose policies apply
    */
   async function invoke(
     name: string,
     event: unknown,
-    options: { remainingMs?: number; role?: string } = {},
+    { remainingMs = MINUTES_15 } = {},
   ): Promise<Record<string, unknown>> {
-    const { bundle, environment, ...own } = functionNamed(name);
-    const { remainingMs = MINUTES_15, role = own.role } = options;
+    const { bundle, environment, role } = functionNamed(name);
     const runtime = fileURLToPath(new URL('./lambda-runtime.ts', import.meta.url));
     const { stdout, stderr } = await execute(
       process.execPath,
@@ -153,12 +151,9 @@ export async function deployToDoubles(now: () => Date) {
     sample,
     functions,
     policies,
-    /** Without recording it as a call. */
-    may,
     calls,
     /** Calls that the role did not allow. */
     refused,
-    functionNamed,
     invoke,
     /** The output of the functions so far. */
     printed: () => printed,

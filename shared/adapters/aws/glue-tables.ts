@@ -152,15 +152,6 @@ export function isOfLaterProgram({ Parameters }: Table, program: string): boolea
   return isNewer(Parameters?.[PROGRAM] ?? '0', program);
 }
 
-/** Compares the encoded text, which contains SQL, columns, types and descriptions. */
-export function isSameView(found: Table, wanted: TableInput): boolean {
-  return (
-    found.ViewOriginalText === wanted.ViewOriginalText &&
-    !found.Description &&
-    found.Parameters?.comment === VIEW_COMMENT
-  );
-}
-
 export function newPartition(
   { columns }: TableShape,
   partition: Partition,

@@ -319,18 +319,6 @@ describe('Glue', () => {
     });
   });
 
-  it.each<[string, JsonObject]>([
-    ['has a description, which hides it from Trino', { Description: 'Orders by day' }],
-    ['lost its comment', { Parameters: { presto_view: 'true' } }],
-  ])('rewrites a view that %s', async (_name, change) => {
-    await catalog.ensureView(ORDERS_DAILY);
-    const stored = server.tables.get('orders_daily');
-    if (stored) stored.table = { ...stored.table, ...change };
-    await catalog.ensureView(ORDERS_DAILY);
-    expect(viewNow()).not.toHaveProperty('Description');
-    expect(viewNow()).toMatchObject({ Parameters: { comment: 'Presto View' } });
-  });
-
   it.each<[string, Partial<View>, number]>([
     ['leaves it alone if it is the same', {}, 0],
     ['replaces it if its SQL differs', { sql: 'SELECT * FROM orders' }, 1],
