@@ -265,15 +265,6 @@ describe('columns', () => {
     await run(store);
     expect(columnsOf('orders')).toEqual(after);
   });
-
-  it('I7: are in the table at the end of the update if a run discovers them meanwhile', async () => {
-    const store = memoryStore();
-    put(store, schemaKey('orders'), storedSchema(orders, 'before'));
-    server.faults.beforeWrite = () =>
-      put(store, schemaKey('orders'), storedSchema(orders, 'before', 'meanwhile'));
-    await run(store, { reports: { [orders.name]: orders } });
-    expect(columnsOf('orders')).toEqual(expect.arrayContaining(['before', 'meanwhile']));
-  });
 });
 
 describe('a lake that was emptied while its tables were kept', () => {

@@ -75,12 +75,17 @@ export function openS3Store({
   const failure = (error: unknown, doing: keyof typeof PERMISSIONS, key: string) =>
     awsError(error, `${doing} ${url}/${key}`, nextStep(error, bucket, owner, PERMISSIONS[doing]));
 
-  async function get(key: string): Promise<StoredObject | undefined> {
+  /** @returns `undefined` if it does not exist */
+  async function find(
+    key: string,
+    doing: 'Reading' | 'Reading a version of',
+    VersionId?: string,
+  ): Promise<StoredObject | undefined> {
     try {
-      return await download(client, object(key));
+      return await download(client, { ...object(key), VersionId });
     } catch (error) {
       if (isMissing(error)) return undefined;
-      throw failure(error, 'Reading', key);
+      throw failure(error, doing, key);
     }
   }
 
@@ -146,15 +151,6 @@ export function openS3Store({
     } while (next.KeyMarker !== undefined);
   }
 
-  async function getNoncurrent({ key, version }: NoncurrentVersion): Promise<Uint8Array | undefined> {
-    try {
-      return (await download(client, { ...object(key), VersionId: version })).body;
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw failure(error, 'Reading a version of', key);
-    }
-  }
-
   async function remove(
     objects: readonly ObjectIdentifier[],
     doing: 'Deleting' | 'Deleting versions of',
@@ -176,7 +172,7 @@ export function openS3Store({
 
   return {
     url,
-    get,
+    get: (key) => find(key, 'Reading'),
     range,
     put,
     list,
@@ -187,7 +183,7 @@ export function openS3Store({
       ),
     noncurrent: {
       list: listNoncurrent,
-      get: getNoncurrent,
+      get: async ({ key, version }) => (await find(key, 'Reading a version of', version))?.body,
       delete: (versions) =>
         remove(
           versions.map(({ key, version }) => ({ Key: object(key).Key, VersionId: version })),
