@@ -1,7 +1,7 @@
 /*
  * The Glue catalog of Iceberg tables uses a database of its own. The table's parameter `metadata_location` names the current
  * metadata, and a commit replaces it on condition of the table's version (I5). The names of metadata that this program
- * writes differ from the names that engines write, so that a commit by somebody else is noticed.
+ * writes differ from the names that engines write, so that no commit builds on metadata of somebody else.
  */
 import { hash } from 'node:crypto';
 import {
@@ -33,7 +33,7 @@ export function openGlueIceberg(
     const [, version = 0] = ourName(address, `${store.url}/${prefix}`) ?? [];
     const metadata = version && address ? await store.get(address.slice(store.url.length + 1)) : undefined;
     return {
-      ...(metadata ? { metadata: metadata.body } : table && { foreign: address ?? 'no metadata' }),
+      ...(metadata && { metadata: metadata.body }),
       async replace(body, shape) {
         const file = `v${Number(version) + 1}-${hash('sha256', body, 'hex').slice(0, 16)}.metadata.json`;
         await store.put(`${prefix}${file}`, body, { ifAbsent: true });
