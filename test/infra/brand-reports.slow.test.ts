@@ -6,13 +6,12 @@ import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import * as z from 'zod/mini';
 import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
 import { resolve } from '../iam/template.ts';
-import { ACME, databaseIn, keysIn, stackOf } from './stack.ts';
+import { ACME, databaseIn, stackOf } from './stack.ts';
 
 const brands = { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } };
 const place = { account: '123456789012', region: 'eu-central-1' };
@@ -26,15 +25,6 @@ function reportsIn(stack: Stack, props: Partial<BrandReportsProps> = {}, id = 'R
   return new BrandReports(stack, id, { settings: { brands }, ...props });
 }
 
-it('a construct called Default has the ids of the stack of this repository, whatever the feature flags are', () => {
-  const stack = theirs();
-  reportsIn(stack, {}, 'Default');
-  const [ids, ours] = [stack, stackOf({ brands })].map((each) =>
-    Object.keys(Template.fromStack(each).toJSON().Resources).sort(),
-  );
-  expect(ids).toEqual(ours);
-});
-
 describe('two instances in one stack', () => {
   const stack = theirs();
   reportsIn(stack);
@@ -46,13 +36,6 @@ describe('two instances in one stack', () => {
     expect(names.length).toBeGreaterThan(20);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
     for (const name of names) expect(name).toMatch(/(Data|data|orders-2|orders_2)[-_"]/);
-  });
-
-  it('have the same outputs, and the second instance puts its name before them', () => {
-    const ids = Object.keys(template.Outputs);
-    const first = ids.filter((id) => !id.startsWith('orders2'));
-    expect(first).toContain('LakeUrl');
-    expect(ids.filter((id) => id.startsWith('orders2'))).toEqual(first.map((id) => `orders2${id}`));
   });
 
   it.each<[string, Partial<BrandReportsProps>, string]>([
@@ -215,20 +198,6 @@ const statementsSchema = z.object({
   Statement: z.array(
     z.looseObject({ Condition: z.unknown(), Principal: z.unknown(), Resource: z.array(z.string()) }),
   ),
-});
-
-it('has its logs, memory and instances by props, with defaults', () => {
-  const own = theirs();
-  const props = { logRetention: RetentionDays.ONE_WEEK, memoryMb: 2048, reservedConcurrency: 2 };
-  reportsIn(own, { ...props, ...keysIn(own) });
-  reportsIn(own, { name: 'usual' }, 'Usual');
-  const template = Template.fromStack(own);
-  const valuesOf = (type: string, property: string) =>
-    Object.values(template.findResources(type)).map(({ Properties }) => Properties[property]);
-  expect(valuesOf('AWS::Logs::LogGroup', 'RetentionInDays')).toEqual([7, 7, 7, 90, 90, 90]);
-  expect(valuesOf('AWS::Lambda::Function', 'MemorySize')).toEqual([2048, 2048, 1024, 1024]);
-  const reserved = valuesOf('AWS::Lambda::Function', 'ReservedConcurrentExecutions');
-  expect(reserved).toEqual([2, undefined, undefined, undefined]);
 });
 
 describe('grants', () => {
