@@ -15,16 +15,14 @@ export async function handler(
 ) {
   const parsed = parseSyncEvent(event, context.settings, context.reports);
   const limits = timeLimits(lambda.getRemainingTimeInMillis());
-  const { brand, reports } = parsed;
+  const { brand, reports, from, to, acceptFewer, check, rebuild } = parsed;
   const named = { ...(brand !== undefined && { brands: [brand] }), ...(reports && { reports }) };
   const clock = systemClock();
   // Loaded only when it is needed, so that a scheduled run starts without it.
-  if (parsed.rebuild) {
+  if (rebuild && from !== undefined && to !== undefined) {
     const { rebuildDays } = await import('../shared/operations/rebuild-days.ts');
-    const { from, to } = parsed;
     return rebuildDays({ ...context, scope: { ...named, from, to }, clock, deadline: limits.deadline });
   }
-  const { from, to, acceptFewer, check } = parsed;
   const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const scope = { ...named, ...range, acceptFewer, onlyEnabled: true };
   const runBy = `function ${lambda.functionName} request ${lambda.awsRequestId}`;
