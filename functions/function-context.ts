@@ -23,7 +23,7 @@ export function createFunctionContext() {
     settings: settingsOfText(readFileSync(join(environment('LAMBDA_TASK_ROOT'), SETTINGS_FILE), 'utf8')),
     reports,
     lake: openS3Lake(url, owner, environment('DATABASE'), environment('PROGRAM_VERSION')),
-    events: eventBus(environment('EVENT_BUS_ARN'), url, owner),
+    events: eventBus(environment('EVENT_BUS_ARN'), url),
     log,
     random: Math.random,
     newId: randomUUID,

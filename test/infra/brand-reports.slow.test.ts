@@ -219,9 +219,9 @@ describe('grants', () => {
 });
 
 describe('a rule on published days', () => {
-  const rulesOf = (events: object, eventPattern = {}) => {
+  const rulesOf = (eventPattern = {}) => {
     const stack = theirs();
-    const reports = reportsIn(stack, { settings: { brands, events } });
+    const reports = reportsIn(stack);
     const target = new SnsTopic(new Topic(stack, 'Days'));
     reports.onDayPublished('Published', { target, eventPattern });
     const [rule] = Object.values(Template.fromStack(stack).findResources('AWS::Events::Rule'));
@@ -229,7 +229,7 @@ describe('a rule on published days', () => {
   };
 
   it('is about this lake alone, and starts the target', () => {
-    const { bucket, EventPattern, Targets, EventBusName } = rulesOf({});
+    const { bucket, EventPattern, Targets, EventBusName } = rulesOf();
     expect(EventPattern).toEqual({
       source: ['brand-reports'],
       'detail-type': ['Day Published'],
@@ -240,17 +240,10 @@ describe('a rule on published days', () => {
 
   it('adds the pattern of its options', () => {
     const more = { detailType: ['Day Changed'], detail: { report: ['order_list'] } };
-    expect(rulesOf({}, more).EventPattern).toMatchObject({
+    expect(rulesOf(more).EventPattern).toMatchObject({
       'detail-type': ['Day Changed', 'Day Published'],
       detail: { report: ['order_list'] },
     });
-  });
-
-  it.each([
-    ['name', 'data'],
-    ['ARN', 'arn:aws:events:eu-central-1:123456789012:event-bus/data'],
-  ])('is on the bus of the settings, by its %s', (_name, bus) => {
-    expect(rulesOf({ bus }).EventBusName).toBe('data');
   });
 });
 

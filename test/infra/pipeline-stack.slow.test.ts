@@ -124,25 +124,6 @@ describe('the catalog of the stack', () => {
   });
 });
 
-describe('events', () => {
-  it('go to the bus of the settings from every function, with only the source of this program', () => {
-    const arn = 'arn:aws:events:eu-west-1:999999999999:event-bus/shared';
-    const synthesised = template({ brands: { acme: ACME }, events: { bus: arn } });
-    const send = {
-      ...{ Action: 'events:PutEvents', Effect: 'Allow', Resource: arn },
-      Condition: { StringEquals: { 'events:source': 'brand-reports' } },
-    };
-    const look = { Action: 'events:DescribeEventBus', Effect: 'Allow', Resource: arn };
-    for (const id of ['Sync', 'Watch']) {
-      const found = statements(synthesised, id).filter(({ Action }) => String(Action).startsWith('events:'));
-      expect(found).toHaveLength(2);
-      expect(found).toEqual(expect.arrayContaining([send, look]));
-    }
-    const Environment = { Variables: { EVENT_BUS_ARN: arn } };
-    synthesised.allResourcesProperties('AWS::Lambda::Function', { Environment });
-  });
-});
-
 describe('the console', () => {
   it('has a link to each function, and events to paste there that the functions accept', () => {
     const outputs = JSON.stringify(both.toJSON().Outputs);
@@ -192,17 +173,3 @@ describe('the secrets of the brands', () => {
 it('I9: never creates a secret', () => {
   both.resourceCountIs('AWS::SecretsManager::Secret', 0);
 });
-
-interface Statement {
-  Action: string | string[];
-  [key: string]: unknown;
-}
-
-function statements(synthesised: Template, report: string): Statement[] {
-  const id = report.replaceAll('_', '');
-  // CDK moves statements that exceed the size of a policy to another policy.
-  return ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']
-    .flatMap((type) => Object.entries(synthesised.findResources(type)))
-    .filter(([name]) => new RegExp(`^${id}Role(Default|Overflow)Policy`).test(name))
-    .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement);
-}

@@ -115,7 +115,7 @@ describe('settings', () => {
     [
       'an unknown key',
       { ...withBrand({}), pagesInflight: 3 },
-      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, catalogs, events, deployment; did you mean pagesInFlight?',
+      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, catalogs, deployment; did you mean pagesInFlight?',
     ],
     [
       'a missing value',

@@ -25,8 +25,6 @@ const CONFIG_ERROR = new RegExp(
     'KMS|cryption',
     // A Glue database that is a link to another catalog.
     'FederationSource',
-    // An event bus that does not exist.
-    'ResourceNotFound|AccountId',
   ].join('|'),
   'i',
 );
