@@ -197,7 +197,7 @@ export async function credentialSource(
     return local(readCredentialsFile(file, (message) => note(`warning: ${message}`)));
   if (given === 'aws' || lake.startsWith('s3://')) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
-    return { isLocal: false, credentials: secretsOf(settings, { needsBaseUrl: false }) };
+    return { isLocal: false, credentials: secretsOf(settings, false) };
   }
   throw configError(
     'no_credentials',

@@ -1,8 +1,6 @@
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { eventBus } from '../shared/adapters/aws/event-bridge.ts';
 import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
 import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
@@ -32,8 +30,7 @@ export function createFunctionContext() {
 }
 
 export function serviceAccess(settings: Settings) {
-  const client = new SecretsManagerClient(awsClientOptions);
-  return { credentials: secretsOf(settings, { needsBaseUrl: true, client }), send: sendRequest };
+  return { credentials: secretsOf(settings, true), send: sendRequest };
 }
 
 export function environment(name: string): string {

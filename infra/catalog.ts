@@ -42,8 +42,7 @@ export class Catalog extends Construct {
 
   private newDatabase(id: string, name: string, description: string): string {
     const { account } = Stack.of(this);
-    // The path keeps the logical id of earlier stacks: another id would create a second database of the same name.
-    const database = new CfnDatabase(new Construct(this, id), 'Resource', {
+    const database = new CfnDatabase(this, id, {
       catalogId: account,
       databaseInput: {
         name,

@@ -70,7 +70,7 @@ type Catalog =
 type Functions = 'environment' | 'event';
 type Stack = 'instance_name' | 'secret_outside_prefix' | 'view_too_large';
 
-type Bugs = 'bad_key' | 'never_ends' | 'run_twice' | 'unexpected';
+type Bugs = 'bad_key' | 'never_ends' | 'unexpected';
 
 type OfCommands = Flags | Names | Answers | Files | Machine | Queries | Settings | MoreSettings | Secrets;
 type OfLakes = Lake | Disk | Intruders | Locks | Damage | Unreadable | Nothing | Empty | Versions | Closes;

@@ -27,10 +27,7 @@ afterEach(async () => {
 
 const BASE_URL = 'https://api.example.com/acme';
 const inSecret = (needsBaseUrl = false) =>
-  secretsOf(
-    { brands: { acme: { secretName: NAME, baseUrl: BASE_URL } } },
-    { needsBaseUrl, client: server.client },
-  );
+  secretsOf({ brands: { acme: { secretName: NAME, baseUrl: BASE_URL } } }, needsBaseUrl, server.client);
 
 function sourcesOf(json: string): [origin: string, source: CredentialSource][] {
   server.secrets.set(NAME, json);
@@ -123,17 +120,14 @@ describe('credentials', () => {
       message: expect.stringContaining(`brand ${brand}`),
     };
     expect(await refusal(fixedCredentials('{"other":{}}', 'the test'), brand)).toMatchObject(error);
-    const withoutBrands = secretsOf({ brands: {} }, { needsBaseUrl: false, client: server.client });
+    const withoutBrands = secretsOf({ brands: {} }, false, server.client);
     expect(await refusal(withoutBrands, brand)).toMatchObject(error);
   });
 });
 
 it('a brand without secretName uses the secret named by the prefix and the brand', async () => {
   server.secrets.set('brand-reports/acme', GOOD);
-  const source = secretsOf(
-    { brands: { acme: { baseUrl: BASE_URL } } },
-    { needsBaseUrl: false, client: server.client },
-  );
+  const source = secretsOf({ brands: { acme: { baseUrl: BASE_URL } } }, false, server.client);
   expect(await source.read('acme')).toMatchObject({ bid: 'b1' });
   server.secrets.delete('brand-reports/acme');
   await expect(source.read('acme')).rejects.toThrow("create-secret --name 'brand-reports/acme'");

@@ -14,15 +14,6 @@ describe('a lake', () => {
     expect((await openLake(url)).store.url).toBe(expected);
   });
 
-  it.each([
-    ['a folder', 'lake', undefined, true],
-    ['S3 without a database', 's3://my-bucket/lake', undefined, false],
-    ['S3 with a database', 's3://my-bucket/lake', 'reports', true],
-  ])('has a catalog or not: %s', async (_name, url, database, has) => {
-    const lake = await openLake(url, database === undefined ? {} : { database });
-    expect(lake.catalog !== undefined).toBe(has);
-  });
-
   it('cannot determine in S3 whether a run is dead', async () => {
     expect((await openLake('s3://my-bucket')).runs).toBe(leaseOnlyRuns);
   });

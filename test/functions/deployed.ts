@@ -20,7 +20,6 @@ import {
   permissionsOfRole,
   policyOfBuckets,
   policyOfRole,
-  tagsOfRole,
 } from '../iam/policy.ts';
 import { startAwsDoubles } from './aws-doubles.ts';
 import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
@@ -62,11 +61,10 @@ export async function deployToDoubles(now: () => Date) {
   const policies = new Map<string, Allows>();
   const calls: RecordedCall[] = [];
   const refused: RecordedCall[] = [];
-  const tags = new Map<string, Record<string, string>>();
   /** The rights that the policy of the bucket leaves to anybody. */
   let bucketAllows: Allows = () => false;
   const may: Access = (role, action, resource, context) => {
-    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', ...tags.get(role), ...context };
+    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', ...context };
     const ofRole = policies.get(role)?.(action, resource, request) ?? false;
     return ofRole && (!action.startsWith('s3:') || bucketAllows(action, resource, request));
   };
@@ -97,7 +95,6 @@ export async function deployToDoubles(now: () => Date) {
       if (!success) return [];
       const { FunctionName, Role, Code, Environment } = data;
       policies.set(Role, policyOfRole(template, Role, values));
-      tags.set(Role, tagsOfRole(template, Role));
       const asset = `asset.${Code.S3Key.replace('.zip', '')}`;
       return [
         {

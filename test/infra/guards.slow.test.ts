@@ -91,12 +91,6 @@ describe('a guarded deployment', () => {
 });
 
 describe('a deployment without guards', () => {
-  const synthesised = Template.fromStack(stackOf({ brands: { acme: ACME } }));
-
-  it('has no boundary, no network and only its own tags', () => {
-    expect(JSON.stringify(synthesised.toJSON())).not.toMatch(/PermissionsBoundary|VpcConfig|ec2:/);
-  });
-
   it('warns that nobody receives its alarms, unless a setting names a receiver', () => {
     jest.spyOn(console, 'error').mockReturnValue();
     const warnings = (deployment: object) => {

@@ -14,8 +14,8 @@ const GLOBEX = {
   reports: { order_list: { every: '1 day' }, transaction_list: { enabled: false } },
 };
 
-function template(settings: object, registry = reports): Template {
-  return Template.fromStack(stackOf(settings, { registry }));
+function template(settings: object): Template {
+  return Template.fromStack(stackOf(settings));
 }
 
 function deployed(deployment: object): Template {

@@ -95,14 +95,6 @@ export async function unlessFailedWith<T>(
   }
 }
 
-export async function inAws<T>(doing: string, nextStep: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw awsError(error, doing, nextStep);
-  }
-}
-
 function errorKind(failure: AwsFailure): AwsKind {
   const { name, message, status = 0 } = failure;
   const $metadata = failure.status === undefined ? {} : { httpStatusCode: failure.status };

@@ -43,8 +43,8 @@ describe('the bucket of a lake', () => {
 
   it('is not changed if it belongs to somebody else, and the message names the account', async () => {
     s3.faults.owner = SOMEBODY;
-    const { put } = openBucket('s3://lake', OWNER);
-    await expect(put('ledger/a', new Uint8Array(1), { ifAbsent: true })).rejects.toThrow(
+    const store = openBucket('s3://lake', OWNER);
+    await expect(store.put('ledger/a', new Uint8Array(1), { ifAbsent: true })).rejects.toThrow(
       expect.objectContaining({
         kind: 'config',
         message: expect.stringContaining(`the account ${OWNER} owns the bucket`),

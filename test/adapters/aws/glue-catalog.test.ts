@@ -386,12 +386,9 @@ describe('Glue', () => {
     });
   });
 
-  it.each<[string, (catalog: Catalog) => Promise<unknown>]>([
-    ['preparing a table', (catalog) => catalog.ensureTable(ORDERS)],
-    ['publishing a partition', (catalog) => catalog.setSnapshot(ORDERS, day, 's1')],
-  ])('reports when %s that the database is missing', async (_name, act) => {
+  it('reports that the database is missing', async () => {
     const elsewhere = openGlueCatalog('nowhere', lakeUrl, server.client);
-    await expect(act(elsewhere)).rejects.toMatchObject({
+    await expect(elsewhere.ensureTable(ORDERS)).rejects.toMatchObject({
       kind: 'config',
       code: 'database_missing',
       message: expect.stringContaining('nowhere'),
