@@ -42,7 +42,8 @@ export class Catalog extends Construct {
 
   private newDatabase(id: string, name: string, description: string): string {
     const { account } = Stack.of(this);
-    const database = new CfnDatabase(this, id, {
+    // The path keeps the logical id of earlier stacks: another id would create a second database of the same name.
+    const database = new CfnDatabase(new Construct(this, id), 'Resource', {
       catalogId: account,
       databaseInput: {
         name,
