@@ -3,15 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventBus } from '../shared/adapters/aws/event-bridge.ts';
 import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
-import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
 import { tuneHeap } from '../shared/adapters/heap.ts';
-import { sendRequest } from '../shared/adapters/send-request.ts';
 import { MINUTE_MS } from '../shared/base/days.ts';
 import { configError } from '../shared/base/errors.ts';
 import { type LogEvent, levelOf } from '../shared/base/log-events.ts';
 import { reports } from '../shared/reports/index.ts';
 import { SETTINGS_FILE, settingsOfText } from '../shared/settings/settings-file.ts';
-import type { Settings } from '../shared/settings/settings.ts';
 
 /** Handlers call it at import, so that warm starts reuse its clients. @throws BrandReportsError `config` without a variable */
 export function createFunctionContext() {
@@ -27,10 +24,6 @@ export function createFunctionContext() {
     newId: randomUUID,
     adoption: { by: 'functions' as const },
   };
-}
-
-export function serviceAccess(settings: Settings) {
-  return { credentials: secretsOf(settings, true), send: sendRequest };
 }
 
 export function environment(name: string): string {

@@ -1,12 +1,14 @@
 import type { Context } from 'aws-lambda';
+import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
+import { sendRequest } from '../shared/adapters/send-request.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { runSync } from '../shared/run/run.ts';
-import { createFunctionContext, serviceAccess, timeLimits } from './function-context.ts';
+import { createFunctionContext, timeLimits } from './function-context.ts';
 import { parseSyncEvent } from './sync-event.ts';
 import { syncResult } from './sync-result.ts';
 
 const common = createFunctionContext();
-const context = { ...common, ...serviceAccess(common.settings) };
+const context = { ...common, credentials: secretsOf(common.settings, true), send: sendRequest };
 
 /** What the time does not allow is left to the next start. @throws BrandReportsError on an event that is not valid */
 export async function handler(

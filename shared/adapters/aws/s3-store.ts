@@ -52,18 +52,16 @@ export const leaseOnlyRuns: RunRegistry = {
   isDead: async () => false,
 };
 
-/** @param prefix without `/` at either end; `''` is the whole bucket @param owner of the bucket, whom requests name */
-export function openS3Store({
-  client,
-  bucket,
-  prefix,
-  owner,
-}: {
+interface Place {
   client: S3Client;
   bucket: string;
+  /** Without `/` at either end; `''` is the whole bucket. */
   prefix: string;
+  /** Of the bucket, whom messages name. */
   owner?: string | undefined;
-}): ObjectStore {
+}
+
+export function openS3Store({ client, bucket, prefix, owner }: Place): ObjectStore {
   const base = prefix === '' ? '' : `${checkedKey(prefix)}/`;
   const url = `s3://${bucket}/${base}`.replace(/\/$/, '');
   const object = (key: string) => ({ Bucket: bucket, Key: `${base}${checkedKey(key)}` });

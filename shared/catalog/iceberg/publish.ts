@@ -51,11 +51,6 @@ interface BrandMonth {
   files: readonly DataFile[];
 }
 
-interface FoundTable {
-  table?: IcebergTable;
-  manifests: readonly ManifestFile[];
-}
-
 interface Commit {
   snapshotId: number;
   sequence: number;
@@ -91,8 +86,7 @@ export async function publishIceberg(
     const old = mode === 'anew' ? await Array.fromAsync(lake.store.list(prefix), ({ key }) => key) : [];
     if (mode === 'anew' && old.length === 0) return;
     const head = await iceberg.catalog.load(report.table);
-    const { table, manifests: before }: FoundTable =
-      mode === 'anew' ? { manifests: [] } : await tableIn(ctx, head);
+    const { table, manifests: before = [] } = (mode !== 'anew' && (await tableIn(ctx, head))) || {};
     const manifestsOf = new Map(before.map((manifest) => [idIn(manifest), manifest]));
     const changed = await changedMonths(ctx, manifestsOf, table ? changes : 'all');
     const fromMs = clock.earlierMs() - iceberg.keptMs;
@@ -120,11 +114,11 @@ export async function publishIceberg(
  * The table and the manifests of its last snapshot, if this program has written it at this very place. Otherwise, as after
  * a move of the lake or a commit by somebody else, the table begins anew with the current rows.
  */
-async function tableIn(ctx: IcebergReport, { metadata }: IcebergHead): Promise<FoundTable> {
+async function tableIn(ctx: IcebergReport, { metadata }: IcebergHead) {
   const table = metadata && ifReadable(parseMetadata, metadata);
-  if (table?.location !== locationOf(ctx)) return { manifests: [] };
+  if (table?.location !== locationOf(ctx)) return undefined;
   const manifests = await readAt(ctx, table.snapshots.at(-1)?.['manifest-list'] ?? '', readManifestList);
-  return manifests ? { table, manifests } : { manifests: [] };
+  return manifests && { table, manifests };
 }
 
 /** The table with a snapshot in which these months have their current files. Readers do not see it yet. */

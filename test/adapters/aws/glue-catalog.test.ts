@@ -151,18 +151,6 @@ describe('Glue', () => {
     expect(made.every(({ description }) => description)).toBe(true);
   });
 
-  it('I3: points a partition at the prefix of its snapshot, with the columns of the table', async () => {
-    await catalog.ensureTable(ORDERS);
-    await catalog.setSnapshot(ORDERS, day, 's1');
-    expect(server.tables.get('orders')?.partitions.get('acme/2026-01-31')).toMatchObject({
-      Values: ['acme', '2026-01-31'],
-      StorageDescriptor: {
-        Location: `${LOCATION}brand=acme/dt=2026-01-31/s1/`,
-        Columns: [{ Name: 'transid' }, { Name: 'amount' }],
-      },
-    });
-  });
-
   it('I7: adds columns after the existing columns, and never removes a column', async () => {
     await catalog.ensureTable(withColumns('a', 'b'));
     await catalog.ensureTable({
