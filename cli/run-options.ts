@@ -1,12 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import {
-  CREDENTIALS_SHAPE,
-  credentialsInVariables,
-  fixedCredentials,
-  readCredentialsFile,
-} from '../shared/adapters/credentials.ts';
+import { CREDENTIALS_SHAPE, fixedCredentials, readCredentialsFile } from '../shared/adapters/credentials.ts';
 import { OWN_CREDENTIALS } from '../shared/adapters/default-settings.ts';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { newId, systemClock } from '../shared/adapters/system-clock.ts';
@@ -196,24 +191,19 @@ export async function credentialSource(
 ): Promise<{ isLocal: boolean; credentials: CredentialSource }> {
   const local = (credentials: CredentialSource) => ({ isLocal: true, credentials });
   const { BRAND_REPORTS_CREDENTIALS: inline } = process.env;
-  const variables = credentialsInVariables(process.env, Object.keys(settings.brands));
   if (given === undefined && inline) return local(fixedCredentials(inline, 'BRAND_REPORTS_CREDENTIALS'));
-  if (given === undefined && variables) return local(fixedCredentials(variables, SEPARATE_VARIABLES));
   const file = given ?? (existsSync(OWN_CREDENTIALS) ? OWN_CREDENTIALS : undefined);
   if (file !== undefined && file !== 'aws')
     return local(readCredentialsFile(file, (message) => note(`warning: ${message}`)));
   if (given === 'aws' || lake.startsWith('s3://')) {
     const { secretsOf } = await import('../shared/adapters/aws/secrets-manager-credentials.ts');
-    return { isLocal: false, credentials: secretsOf(settings, { needsBaseUrl: false }) };
+    return { isLocal: false, credentials: secretsOf(settings, false) };
   }
   throw configError(
     'no_credentials',
     `No credentials were given. Give them in one of these ways:
 - ${OWN_CREDENTIALS} in this folder, or another file with --credentials FILE: {"<brand>":${CREDENTIALS_SHAPE}}
 - the same JSON in the environment variable BRAND_REPORTS_CREDENTIALS
-- ${SEPARATE_VARIABLES}
 - --credentials aws for the secret in AWS Secrets Manager: "secretName" of the settings, or brand-reports/<brand>`,
   );
 }
-
-const SEPARATE_VARIABLES = 'the environment variables BRAND_REPORTS_<BRAND>_BID, …_TOKEN and …_SECRET';

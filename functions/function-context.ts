@@ -1,19 +1,14 @@
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { awsClientOptions } from '../shared/adapters/aws/errors.ts';
 import { eventBus } from '../shared/adapters/aws/event-bridge.ts';
 import { openS3Lake } from '../shared/adapters/aws/s3-lake.ts';
-import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
 import { tuneHeap } from '../shared/adapters/heap.ts';
-import { sendRequest } from '../shared/adapters/send-request.ts';
 import { MINUTE_MS } from '../shared/base/days.ts';
 import { configError } from '../shared/base/errors.ts';
 import { type LogEvent, levelOf } from '../shared/base/log-events.ts';
 import { reports } from '../shared/reports/index.ts';
 import { SETTINGS_FILE, settingsOfText } from '../shared/settings/settings-file.ts';
-import type { Settings } from '../shared/settings/settings.ts';
 
 /** Handlers call it at import, so that warm starts reuse its clients. @throws BrandReportsError `config` without a variable */
 export function createFunctionContext() {
@@ -23,17 +18,12 @@ export function createFunctionContext() {
     settings: settingsOfText(readFileSync(join(environment('LAMBDA_TASK_ROOT'), SETTINGS_FILE), 'utf8')),
     reports,
     lake: openS3Lake(url, owner, environment('DATABASE'), environment('PROGRAM_VERSION')),
-    events: eventBus(environment('EVENT_BUS_ARN'), url, owner),
+    events: eventBus(environment('EVENT_BUS_ARN'), url),
     log,
     random: Math.random,
     newId: randomUUID,
     adoption: { by: 'functions' as const },
   };
-}
-
-export function serviceAccess(settings: Settings) {
-  const client = new SecretsManagerClient(awsClientOptions);
-  return { credentials: secretsOf(settings, { needsBaseUrl: true, client }), send: sendRequest };
 }
 
 export function environment(name: string): string {

@@ -14,10 +14,7 @@ export function parseSyncEvent(event: unknown, { brands }: Settings, reports: Re
       Object.keys(own.reports).filter((name) => own.reports[name]?.enabled),
     ]),
   );
-  const isRebuild = typeof event === 'object' && event !== null && 'rebuild' in event;
-  return isRebuild
-    ? parseInput(rebuildSchema(enabled, reports), event, 'event', 'the event')
-    : parseInput(syncSchema(enabled, reports), event, 'event', 'the event');
+  return parseInput(syncSchema(enabled, reports), event, 'event', 'the event');
 }
 
 function syncSchema(enabled: Enabled, reports: ReportRegistry) {
@@ -31,24 +28,21 @@ function syncSchema(enabled: Enabled, reports: ReportRegistry) {
     acceptFewer: z.optional(bool()),
     /** Checks only credentials, clock and the first page; writes nothing. */
     check: z.optional(bool()),
-    rebuild: z.optional(z.never()),
+    /** Makes the days of a brand from their raw records, without a request to the service. */
+    rebuild: z.optional(z.literal(true, { error: 'true' })),
   }).check(({ value, issues }) => {
+    const { acceptFewer, check, rebuild, brand, from, to } = value;
+    const refuse = (name: string, input: unknown, message: string) =>
+      issues.push({ code: 'custom', path: [name], input, message });
     refuseContradictions(value, enabled, issues);
-    const { acceptFewer, from, to } = value;
-    const message = 'true only together with "from" or "to"';
     if (acceptFewer && from === undefined && to === undefined)
-      issues.push({ code: 'custom', path: ['acceptFewer'], input: acceptFewer, message });
+      refuse('acceptFewer', acceptFewer, 'true only together with "from" or "to"');
+    if (!rebuild) return;
+    for (const [name, given] of Object.entries({ brand, from, to }))
+      if (given === undefined) refuse('rebuild', rebuild, `true only together with "${name}"`);
+    for (const [name, given] of Object.entries({ acceptFewer, check }))
+      if (given) refuse(name, given, 'true only without "rebuild"');
   });
-}
-
-function rebuildSchema(enabled: Enabled, reports: ReportRegistry) {
-  return object({
-    rebuild: z.literal(true, { error: 'true' }),
-    brand: oneOf(...Object.keys(enabled)),
-    reports: z.optional(reportsSchema(enabled, reports)),
-    from: day(),
-    to: day(),
-  }).check(({ value, issues }) => refuseContradictions(value, enabled, issues));
 }
 
 function day() {

@@ -1,12 +1,14 @@
 import type { Context } from 'aws-lambda';
+import { secretsOf } from '../shared/adapters/aws/secrets-manager-credentials.ts';
+import { sendRequest } from '../shared/adapters/send-request.ts';
 import { systemClock } from '../shared/adapters/system-clock.ts';
 import { runSync } from '../shared/run/run.ts';
-import { createFunctionContext, serviceAccess, timeLimits } from './function-context.ts';
+import { createFunctionContext, timeLimits } from './function-context.ts';
 import { parseSyncEvent } from './sync-event.ts';
 import { syncResult } from './sync-result.ts';
 
 const common = createFunctionContext();
-const context = { ...common, ...serviceAccess(common.settings) };
+const context = { ...common, credentials: secretsOf(common.settings, true), send: sendRequest };
 
 /** What the time does not allow is left to the next start. @throws BrandReportsError on an event that is not valid */
 export async function handler(
@@ -15,16 +17,14 @@ export async function handler(
 ) {
   const parsed = parseSyncEvent(event, context.settings, context.reports);
   const limits = timeLimits(lambda.getRemainingTimeInMillis());
-  const { brand, reports } = parsed;
+  const { brand, reports, from, to, acceptFewer, check, rebuild } = parsed;
   const named = { ...(brand !== undefined && { brands: [brand] }), ...(reports && { reports }) };
   const clock = systemClock();
   // Loaded only when it is needed, so that a scheduled run starts without it.
-  if (parsed.rebuild) {
+  if (rebuild && from !== undefined && to !== undefined) {
     const { rebuildDays } = await import('../shared/operations/rebuild-days.ts');
-    const { from, to } = parsed;
     return rebuildDays({ ...context, scope: { ...named, from, to }, clock, deadline: limits.deadline });
   }
-  const { from, to, acceptFewer, check } = parsed;
   const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const scope = { ...named, ...range, acceptFewer, onlyEnabled: true };
   const runBy = `function ${lambda.functionName} request ${lambda.awsRequestId}`;

@@ -75,8 +75,11 @@ export class Alarms extends Construct {
     super(scope, id);
     const action = new SnsAction(topic);
     const period = Duration.minutes(5);
+    // Lambda counts the errors of each run, 0 if it succeeded, so an hour without this metric is an hour without a run.
     // Without schedules nothing starts by itself, and the watcher does not either.
-    const silent = deployment.schedules ? [this.silent(watch)] : [];
+    const runs = watch.metricErrors({ period: Duration.hours(1) });
+    const breaching = { treatMissingData: TreatMissingData.BREACHING, evaluationPeriods: HOURS_OF_SILENCE };
+    const silent = deployment.schedules ? [this.alarm('watch-silent', runs, breaching)] : [];
     // The end of a backfill or of failed events is no news.
     for (const alarm of silent) alarm.addOkAction(action);
     this.alarms = [
@@ -90,14 +93,6 @@ export class Alarms extends Construct {
       this.alarm('backfill-failed', stateMachine.metricFailed({ statistic: Stats.SUM, period })),
     ];
     for (const alarm of this.alarms) alarm.addAlarmAction(action);
-  }
-
-  /** Lambda counts the errors of each run, 0 if it succeeded, so an hour without this metric is an hour without a run. */
-  private silent(watch: IFunction): Alarm {
-    return this.alarm('watch-silent', watch.metricErrors({ period: Duration.hours(1) }), {
-      evaluationPeriods: HOURS_OF_SILENCE,
-      treatMissingData: TreatMissingData.BREACHING,
-    });
   }
 
   private alarm(id: AlarmId, metric: Metric, options: Partial<CreateAlarmOptions> = {}): Alarm {

@@ -26,7 +26,6 @@ import { BackfillStateMachine } from './backfill-state-machine.ts';
 import { Catalog } from './catalog.ts';
 import { consoleLink, nameInstance, output } from './names.ts';
 import { deploymentOf } from './deployment.ts';
-import { EventBus } from './event-bus.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
 import { SyncFunction, WatchFunction } from './pipeline-function.ts';
@@ -73,7 +72,6 @@ export class BrandReports extends Construct {
   readonly alarms: readonly AlarmBase[];
   /** The function that reads the reports. */
   readonly sync: IFunction;
-  readonly #bus: EventBus;
   readonly #analysts: Analysts;
   readonly #operators: Operators;
 
@@ -91,9 +89,8 @@ export class BrandReports extends Construct {
       ...{ reports, deployment, catalogs: settings.catalogs, bucket: props.bucket },
     });
     const catalog = new Catalog(this, 'Catalog', { reports, settings, database: props.database });
-    const bus = new EventBus(this, settings.events);
     const failed = new FailureQueue(this, 'Failed', deployment);
-    const common = { settings, deployment, version, network, lake, catalog, bus, failed };
+    const common = { settings, deployment, version, network, lake, catalog, failed };
 
     const sync = new SyncFunction(this, 'Sync', common);
     const backfill = new BackfillStateMachine(this, 'Backfill', deployment, sync);
@@ -116,7 +113,6 @@ export class BrandReports extends Construct {
     this.alarmTopic = topic.topic;
     this.alarms = alarms;
     this.sync = sync.function;
-    this.#bus = bus;
     this.#analysts = new Analysts(this, 'Analysts', { deployment, lake, catalog });
     this.#operators = new Operators(this, 'Operators', {
       deployment,
@@ -144,7 +140,7 @@ export class BrandReports extends Construct {
    * `detailType`.
    */
   onDayPublished(id: string, options: OnEventOptions = {}): Rule {
-    const rule = new Rule(this, id, { ...options, eventBus: this.#bus.existing(this, `${id}Bus`) });
+    const rule = new Rule(this, id, options);
     if (options.target !== undefined) rule.addTarget(options.target);
     rule.addEventPattern({
       source: [EVENT_SOURCE],

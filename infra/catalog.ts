@@ -1,9 +1,6 @@
 import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { CfnDatabase, type IDatabase } from 'aws-cdk-lib/aws-glue';
-import type { Role } from 'aws-cdk-lib/aws-iam';
-import { CfnPrincipalPermissions } from 'aws-cdk-lib/aws-lakeformation';
 import { Construct } from 'constructs';
-import { type BrandReportsError, configError } from '../shared/base/errors.ts';
 import { CLOSES_TABLE, COVERAGE_TABLE, beforeTable, icebergDatabase } from '../shared/lake/paths.ts';
 import { type ReportRegistry, allViews, dayTables } from '../shared/reports/definition.ts';
 import type { Settings } from '../shared/settings/settings.ts';
@@ -16,8 +13,6 @@ const QUERY = [
   ...['glue:GetTable', 'glue:GetTables', 'glue:GetDatabase', 'glue:GetDatabases'],
   ...['glue:GetPartition', 'glue:GetPartitions', 'glue:BatchGetPartition', 'glue:GetPartitionIndexes'],
 ];
-
-type WithRole = Grantee & { readonly role: Role };
 
 export interface CatalogProps {
   reports: ReportRegistry;
@@ -37,7 +32,6 @@ export class Catalog extends Construct {
     const { settings } = props;
     const database = props.database?.databaseName;
     this.#props = props;
-    if (database === ownName(this)) throw adoptsOwn(database);
     const description = 'Affiliate reports of brands, a partition per brand and day';
     this.databaseName = database ?? this.newDatabase('Database', ownName(this), description);
     output(this, 'DatabaseName', { value: this.databaseName, description: 'The database in Athena' });
@@ -48,7 +42,6 @@ export class Catalog extends Construct {
 
   private newDatabase(id: string, name: string, description: string): string {
     const { account } = Stack.of(this);
-    const { tablePermissions } = this.#props.settings.deployment;
     // The path keeps the logical id of earlier stacks: another id would create a second database of the same name.
     const database = new CfnDatabase(new Construct(this, id), 'Resource', {
       catalogId: account,
@@ -56,15 +49,9 @@ export class Catalog extends Construct {
         name,
         description,
         // Without these permissions, nobody could see the tables in an account under Lake Formation.
-        createTableDefaultPermissions:
-          tablePermissions === 'iam'
-            ? [
-                {
-                  permissions: ['ALL'],
-                  principal: { dataLakePrincipalIdentifier: 'IAM_ALLOWED_PRINCIPALS' },
-                },
-              ]
-            : [],
+        createTableDefaultPermissions: [
+          { permissions: ['ALL'], principal: { dataLakePrincipalIdentifier: 'IAM_ALLOWED_PRINCIPALS' } },
+        ],
       },
     });
     // Deleted with the stack, because the catalog can be rebuilt from the ledgers in the lake.
@@ -72,8 +59,7 @@ export class Catalog extends Construct {
     return database.ref;
   }
 
-  grantSync(grantee: WithRole): void {
-    this.grantInLakeFormation(grantee);
+  grantSync(grantee: Grantee): void {
     const reports = Object.values(this.#props.reports);
     // The command line and the watcher write the table of closes.
     const tables = [...reports.flatMap(dayTables), COVERAGE_TABLE];
@@ -88,8 +74,7 @@ export class Catalog extends Construct {
     this.grant(grantee, this.icebergName, DEFINE, reportTables);
   }
 
-  grantUpdate(grantee: WithRole): void {
-    this.grantInLakeFormation(grantee);
+  grantUpdate(grantee: Grantee): void {
     this.grant(grantee, this.databaseName, [...DEFINE, ...PUBLISH, 'glue:DeletePartition'], ['*']);
     this.grant(grantee, this.icebergName, DEFINE, ['*']);
   }
@@ -105,22 +90,6 @@ export class Catalog extends Construct {
     // other databases stay closed.
     allow(grantee, ['glue:GetDatabase'], [this.arn('database/default')]);
     allow(grantee, ['glue:GetDatabases'], [this.arn('database/*')]);
-  }
-
-  /** IAM alone is not enough there. Whoever deploys must be a data lake administrator (docs/how-to/lake-formation.md). */
-  private grantInLakeFormation({ role }: WithRole): void {
-    if (this.#props.settings.deployment.tablePermissions === 'iam') return;
-    const catalogId = Stack.of(this).account;
-    const grant = (id: string, resource: CfnPrincipalPermissions.ResourceProperty, permissions: string[]) =>
-      new CfnPrincipalPermissions(role, id, {
-        ...{ resource, permissions, permissionsWithGrantOption: [] },
-        principal: { dataLakePrincipalIdentifier: role.roleArn },
-      });
-    for (const [id, name] of Object.entries({ Hive: this.databaseName, Iceberg: this.icebergName })) {
-      if (name === undefined) continue;
-      grant(`${id}Database`, { database: { catalogId, name } }, ['CREATE_TABLE', 'DESCRIBE']);
-      grant(`${id}Tables`, { table: { catalogId, databaseName: name, tableWildcard: {} } }, ['ALL']);
-    }
   }
 
   private arn(path: string): string {
@@ -146,11 +115,4 @@ function ownName(scope: Construct): string {
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll('-', '_')
     .toLowerCase();
-}
-
-function adoptsOwn(name: string): BrandReportsError {
-  return configError(
-    'adopts_own',
-    `the prop database of BrandReports is "${name}", which is the database that this stack creates: adopting it would delete it. Leave database out, or name another database.`,
-  );
 }

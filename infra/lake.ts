@@ -14,7 +14,6 @@ import {
   type LifecycleRule,
 } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { configError } from '../shared/base/errors.ts';
 import type { Settings } from '../shared/settings/settings.ts';
 import {
   BRAND_PAGES_PREFIX,
@@ -100,26 +99,11 @@ export class Lake extends Construct {
     this.keepLake = bucket !== undefined || deployment.keepLake;
     this.iceberg = catalogs.includes('iceberg') ? [`${ICEBERG_PREFIX}*`] : [];
     this.bucket = bucket ?? new LakeBucket(this, 'Bucket', deployment);
-    if (bucket) {
-      this.refuseShared(bucket.bucketName);
-      completeBucket(this, bucket, deployment);
-    }
+    if (bucket) completeBucket(this, bucket, deployment);
     this.url = `s3://${this.bucket.bucketName}`;
     this.environment = { LAKE_URL: this.url, LAKE_OWNER: Stack.of(this).account };
     this.analystResultsUrl = `${this.url}/${ANALYST_RESULTS_PREFIX}`;
     output(this, 'LakeUrl', { value: this.url, description: 'The lake' });
-  }
-
-  /** Refuses two deployments in one bucket: their watchers would overwrite the record and the page of each other. */
-  private refuseShared(name: string): void {
-    const other = this.node.root.node
-      .findAll()
-      .find((each) => each !== this && each instanceof Lake && each.bucket.bucketName === name);
-    if (!other) return;
-    throw configError(
-      'shared_bucket',
-      `${this.node.path} has the bucket of ${other.node.path}: a bucket contains the lake of one deployment. Name another bucket, or deploy all brands as one.`,
-    );
   }
 
   /** Lets runs write everything but the closes and the documents of the watcher. */

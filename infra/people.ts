@@ -61,7 +61,6 @@ interface AnalystsProps {
 }
 
 export class Analysts extends Construct {
-  readonly workGroupName: string;
   readonly #props: AnalystsProps;
 
   constructor(scope: Construct, id: string, props: AnalystsProps) {
@@ -78,11 +77,10 @@ export class Analysts extends Construct {
         ? { encryptionOption: 'SSE_KMS', kmsKey }
         : { encryptionOption: 'SSE_S3' },
     });
-    this.workGroupName = name;
     for (const { name: title, description, sql } of SAVED_QUERIES) {
       const query = new CfnNamedQuery(this, `Query-${title}`, {
         database: catalog.databaseName,
-        workGroup: this.workGroupName,
+        workGroup: name,
         name: title,
         description,
         queryString: sql,
@@ -113,7 +111,7 @@ export class Analysts extends Construct {
     lake.grantQuery(grantee);
     lake.grantReadPage(grantee);
     catalog.grantQuery(grantee);
-    grantWorkGroup(grantee, this.workGroupName, [...RUN, ...SHARE]);
+    grantWorkGroup(grantee, instanceName(this), [...RUN, ...SHARE]);
   }
 }
 

@@ -1,4 +1,4 @@
-import { AssetHashType, Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { AssetHashType, Aws, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -15,7 +15,8 @@ import { hash } from 'node:crypto';
 import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { testPage } from '../shared/adapters/aws/console-url.ts';
+import { objectPage, testPage } from '../shared/adapters/aws/console-url.ts';
+import { EVENT_SOURCE } from '../shared/adapters/aws/event-bridge.ts';
 import { SECRETS_PREFIX } from '../shared/adapters/credentials.ts';
 import { type BrandReportsError, configError } from '../shared/base/errors.ts';
 import { COVERAGE_PAGE_KEY } from '../shared/lake/paths.ts';
@@ -25,11 +26,10 @@ import type { AlarmTopic } from './alarms.ts';
 import { bundleFunction } from './bundle-function.ts';
 import type { Catalog } from './catalog.ts';
 import type { Deployment } from './deployment.ts';
-import type { EventBus } from './event-bus.ts';
 import type { FailureQueue } from './failure-queue.ts';
 import { type Network, allow, arnInStack, grantKey, grantNetwork } from './grants.ts';
 import type { Lake } from './lake.ts';
-import { consoleLink, instanceName, objectLink, output } from './names.ts';
+import { consoleLink, instanceName, output } from './names.ts';
 
 export interface PipelineParts {
   settings: Settings;
@@ -38,7 +38,6 @@ export interface PipelineParts {
   network: Network;
   lake: Lake;
   catalog: Catalog;
-  bus: EventBus;
   /** Receives events that a schedule could not deliver, that a function failed on, or that waited too long for an instance. */
   failed: FailureQueue;
 }
@@ -64,7 +63,9 @@ export class PipelineFunction extends Construct implements IGrantable {
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
     const functionName = `${instanceName(this)}-${props.name}`;
-    const { settings, deployment, network, lake, catalog, bus, reservedConcurrency } = props;
+    const { settings, deployment, network, lake, catalog, reservedConcurrency } = props;
+    // Events are always sent: without a rule they start nothing, and a million cost 1 USD.
+    const bus = arnInStack(this, 'events', 'event-bus/default');
     // No fixed name: a group left over from a deleted stack would block the next deployment.
     this.logGroup = new LogGroup(this, 'Logs', {
       retention: deployment.logRetention,
@@ -93,13 +94,14 @@ export class PipelineFunction extends Construct implements IGrantable {
       role: this.role,
       environment: {
         ...lake.environment,
-        ...bus.environment,
+        EVENT_BUS_ARN: bus,
         DATABASE: catalog.databaseName,
         PROGRAM_VERSION: props.version,
         ...props.environment,
       },
     });
     this.logGroup.grantWrite(this.role);
+    allow(this, ['events:PutEvents'], [bus], { StringEquals: { 'events:source': EVENT_SOURCE } });
     if (network.vpc) {
       const subnets = network.vpc.selectSubnets(network.vpcSubnets);
       grantNetwork(this.role, subnets, this.function.connections.securityGroups);
@@ -150,7 +152,7 @@ function functionCode(handler: string, settings: string): Code {
 
 export class SyncFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: PipelineParts) {
-    const { settings, deployment, lake, catalog, bus } = props;
+    const { settings, deployment, lake, catalog } = props;
     const { reservedConcurrency, schedule } = deployment;
     super(scope, id, {
       ...props,
@@ -161,7 +163,6 @@ export class SyncFunction extends PipelineFunction {
     });
     lake.grantSync(this);
     catalog.grantSync(this);
-    bus.grantSend(this);
     this.grantSecrets(settings, deployment);
   }
 
@@ -185,7 +186,7 @@ function outsideOfPrefix(brand: string): BrandReportsError {
 
 export class WatchFunction extends PipelineFunction {
   constructor(scope: Construct, id: string, props: PipelineParts & { topic: AlarmTopic }) {
-    const { lake, catalog, topic, bus } = props;
+    const { lake, catalog, topic } = props;
     super(scope, id, {
       ...props,
       name: 'watch',
@@ -203,9 +204,8 @@ export class WatchFunction extends PipelineFunction {
     lake.grantWatch(this);
     catalog.grantUpdate(this);
     topic.grantPublish(this);
-    bus.grantSend(this);
     output(this, 'CoveragePage', {
-      value: objectLink(this, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
+      value: objectPage(Stack.of(this).region, lake.bucket.bucketName, COVERAGE_PAGE_KEY),
       description: 'The days in the lake, what is missing and what to do, drawn every hour: press Open',
     });
   }

@@ -15,27 +15,18 @@ export const SAVED_QUERIES = [
   },
   {
     name: 'Days that need attention',
-    description: 'Of the last 90 days, with the reason; days without a row are in days_missing of freshness',
+    description:
+      'Of the last 90 days, with the reason, or with findings of a day that was read; days without a row are in days_missing of freshness',
     sql: `SELECT *
 FROM (
   SELECT brand, report, dt,
     ${STATE_NOW_SQL} AS state,
-    failed_since, failure, refused_lookups, next_due
+    failed_since, failure, findings, refused_lookups, next_due
   FROM coverage
   WHERE month >= substr(${daysAgo(90)}, 1, 7)
 ) AS days
-WHERE (state IN (${statesSql(PROBLEM_STATES)}) OR refused_lookups > 0)
+WHERE (state IN (${statesSql(PROBLEM_STATES)}) OR findings IS NOT NULL OR refused_lookups > 0)
   AND dt >= ${daysAgo(90)}
-ORDER BY dt DESC, brand, report`,
-  },
-  {
-    name: 'Findings',
-    description: 'Of the last 90 days: what is odd about days that were read without an error',
-    sql: `SELECT dt, brand, report, rows, findings
-FROM coverage
-WHERE findings IS NOT NULL
-  AND dt >= ${daysAgo(90)}
-  AND month >= substr(${daysAgo(90)}, 1, 7)
 ORDER BY dt DESC, brand, report`,
   },
   {
@@ -55,15 +46,6 @@ ORDER BY changed_by DESC, brand, report, dt DESC`,
     sql: `SELECT *
 FROM since_close
 ORDER BY brand, month, currency, publisher_id`,
-  },
-  {
-    name: 'Records that changed',
-    description: 'Of the last 7 days: each record that was added, removed or altered, before and after',
-    sql: `SELECT changed_by, brand, report, dt, what, key, columns, before, after
-FROM changes
-WHERE dt >= ${daysAgo(7)}
-ORDER BY changed_by DESC, brand, report, dt DESC
-LIMIT 500`,
   },
 ];
 

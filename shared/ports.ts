@@ -133,10 +133,8 @@ export interface Catalog {
 }
 
 export interface IcebergHead {
-  /** Missing: there is no table yet, or it points elsewhere. */
+  /** Missing: there is no table yet, or it points at metadata that this program has not written there. */
   metadata?: Uint8Array;
-  /** The metadata that the table points at, if this program has not written it there. */
-  foreign?: string;
   /** Compare-and-swap. @returns `false` if another writer was faster: readers then see no change */
   replace(metadata: Uint8Array, shape: TableShape): Promise<boolean>;
 }

@@ -293,7 +293,7 @@ async function openWorld(clicksPerDay: number) {
   const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: '' });
   const database = 'brand_reports';
   const catalog = openGlueCatalog(database, store.url, glue.client);
-  const credentials = secretsOf(settings, { needsBaseUrl: true, client: secrets.client });
+  const credentials = secretsOf(settings, true, secrets.client);
 
   const world = {
     settings,

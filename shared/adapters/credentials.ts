@@ -28,33 +28,12 @@ export function fixedCredentials(text: string, origin: string): CredentialSource
   return { read: async (brand) => brandIn(text, brand, origin) };
 }
 
-const VARIABLES = { bid: 'BID', token: 'TOKEN', secret: 'SECRET', baseUrl: 'BASE_URL' };
-
-/** One variable for each field: `BRAND_REPORTS_ACME_BASE_URL`. @returns `undefined` if none of the brands has a variable */
-export function credentialsInVariables(
-  env: NodeJS.ProcessEnv,
-  brands: readonly string[],
-): string | undefined {
-  const found = brands.flatMap((brand) => {
-    const fields = Object.entries(VARIABLES).flatMap(([field, name]) => {
-      const value = env[`BRAND_REPORTS_${brand.toUpperCase().replaceAll('-', '_')}_${name}`];
-      return value === undefined ? [] : [[field, value] as const];
-    });
-    return fields.length > 0 ? [[brand, Object.fromEntries(fields)] as const] : [];
-  });
-  return found.length > 0 ? JSON.stringify(Object.fromEntries(found)) : undefined;
-}
-
-/** The variables without the credentials of any brand, whether or not the settings have the brand. */
+/** The variables without those of this program but `BRAND_REPORTS_LAKE_OWNER`, in any case: they may be credentials. */
 export function withoutCredentials(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !IN_VARIABLE.test(name)));
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^BRAND_REPORTS_(?!LAKE_OWNER$)/i.test(name)),
+  );
 }
-
-/** In any case, because a variable that was meant for this program is as secret as one that it reads. */
-const IN_VARIABLE = new RegExp(
-  `^BRAND_REPORTS_(CREDENTIALS|.+_(${Object.values(VARIABLES).join('|')}))$`,
-  'i',
-);
 
 /**
  * Reads credentials from a file of that form. The file is read for each use, because it may change while a run works. A

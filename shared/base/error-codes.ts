@@ -68,9 +68,9 @@ type Catalog =
   | 'not_a_view'
   | 'other_lake';
 type Functions = 'environment' | 'event';
-type Stack = 'adopts_own' | 'instance_name' | 'secret_outside_prefix' | 'shared_bucket' | 'view_too_large';
+type Stack = 'instance_name' | 'secret_outside_prefix' | 'view_too_large';
 
-type Bugs = 'bad_key' | 'never_ends' | 'run_twice' | 'unexpected';
+type Bugs = 'bad_key' | 'never_ends' | 'unexpected';
 
 type OfCommands = Flags | Names | Answers | Files | Machine | Queries | Settings | MoreSettings | Secrets;
 type OfLakes = Lake | Disk | Intruders | Locks | Damage | Unreadable | Nothing | Empty | Versions | Closes;

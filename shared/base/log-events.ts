@@ -61,7 +61,6 @@ const REPORT_EVENTS = {
   publication_failed: error<{ day: string } & ErrorSummary>(),
   events_not_sent: error<{ day: string; events: number } & ErrorSummary>(),
   vacuum_failed: error<ErrorSummary>(),
-  iceberg_table_restarted: warn<{ table: string; found: string; message: string }>(),
   month_skipped: error<{ month: string } & ErrorSummary>(),
   view_failed: error<{ view: string } & ErrorSummary>(),
 };

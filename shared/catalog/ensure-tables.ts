@@ -1,6 +1,5 @@
 import { rethrowBugs } from '../base/errors.ts';
 import { errorSummary } from '../base/outcome.ts';
-import type { TableShape } from '../ports.ts';
 import type { BrandReport } from '../context/context.ts';
 import { chosenFields, tableColumns } from '../lake/described-columns.ts';
 import type { StoredSchema } from '../lake/schema.ts';
@@ -9,32 +8,19 @@ import { tableShape } from '../day/publish.ts';
 import { viewsOf } from '../reports/definition.ts';
 import { tableRoles, viewOver } from './view-roles.ts';
 
-async function described(
-  { report, schema, stored }: Pick<BrandReport, 'report' | 'schema' | 'stored'>,
-  shape: TableShape,
-): Promise<TableShape> {
-  const known = await schema.cached();
-  const roles = tableRoles([report], await stored.all()).get(report.table);
-  const chosen = chosenFields(known.columns, roles ?? {});
-  return { ...shape, columns: tableColumns(report, known, chosen) };
-}
-
 /**
- * Creates or extends the report's table until it has every column of the schema, including columns that other runs
- * append meanwhile. Does the same for the table of what its records were before.
+ * Creates or extends the report's table until it has every column of the schema, and the table of what its records were
+ * before. A run that appends columns meanwhile extends the tables before it points at them.
  */
 export async function ensureTable(
   context: Pick<BrandReport, 'report' | 'schema' | 'stored' | 'lake'>,
-): Promise<TableShape> {
-  let shape = await tableShape(context);
-  for (let known = -1; known !== shape.columns.length; shape = await tableShape(context)) {
-    known = shape.columns.length;
-    const { columns } = await described(context, shape);
-    await context.lake.catalog?.ensureTable({ ...shape, columns });
-    await context.lake.catalog?.ensureTable(beforeShape(context.report, columns));
-    await context.schema.refresh();
-  }
-  return shape;
+): Promise<void> {
+  const { report, schema, stored, lake } = context;
+  const roles = tableRoles([report], await stored.all()).get(report.table);
+  const known = await schema.cached();
+  const columns = tableColumns(report, known, chosenFields(known.columns, roles ?? {}));
+  await lake.catalog?.ensureTable({ ...(await tableShape(context)), columns });
+  await lake.catalog?.ensureTable(beforeShape(report, columns));
 }
 
 /** A column or a role may be new. A failed view stops nothing: no record depends on it. */

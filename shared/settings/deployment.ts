@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { intervalMs } from '../base/days.ts';
-import { bool, integer, like, number, object, oneOf } from './input.ts';
+import { bool, integer, like, number, object } from './input.ts';
 
 export const HOURLY = 'rate(1 hour)';
 const RATE = /^rate\(([1-9]\d{0,4} (?:minute|hour|day)s?)\)$/;
@@ -16,8 +16,6 @@ export function deploymentSchema() {
     /** False: people start the functions by hand only, and there is no watcher. */
     schedules: z._default(bool(), true),
     rawRetentionDays: z._default(integer(7, 3650), 90),
-    /** Who may use new tables: all principals that IAM allows, or only principals with a grant in Lake Formation. */
-    tablePermissions: z._default(oneOf('iam', 'lake_formation'), 'iam'),
     brandsAtOnce: z._default(integer(1, 40), 5),
     alarmEmail: z.optional(like('an e-mail address, e.g. ops@example.com', /^[^\s@]+@[^\s@]+\.[^\s@]+$/)),
     analystRoles: z.optional(roleNames()),

@@ -69,20 +69,9 @@ export function settingsSchema(reports: ReportRegistry) {
     pagesInFlight: z._default(integer(1, 32), 4),
     /** Which catalogs show the lake to engines. Views and `coverage` are in `hive` only. */
     catalogs: z._default(catalogsSchema(), ['hive']),
-    /** What other people's programs receive (docs/reference/events.md). */
-    events: z.prefault(
-      object({
-        /** The event bus in EventBridge; missing: the default bus of the account and region of the deployment. */
-        bus: z.optional(like(BUS, /^(arn:aws[\w-]*:events:[a-z\d-]+:\d{12}:event-bus\/)?[\w./-]{1,256}$/)),
-      }),
-      {},
-    ),
     deployment: z.prefault(deploymentSchema(), {}),
   });
 }
-
-const BUS =
-  'the name or the ARN of an event bus, e.g. data or arn:aws:events:eu-central-1:123456789012:event-bus/data';
 
 function catalogsSchema() {
   const error = '["hive"] or ["hive", "iceberg"]';

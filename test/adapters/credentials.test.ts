@@ -5,11 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import {
-  credentialsInVariables,
-  fixedCredentials,
-  readCredentialsFile,
-} from '../../shared/adapters/credentials.ts';
+import { fixedCredentials, readCredentialsFile } from '../../shared/adapters/credentials.ts';
 import { secretsOf } from '../../shared/adapters/aws/secrets-manager-credentials.ts';
 import type { CredentialSource } from '../../shared/ports.ts';
 import { AwsFault } from '../fakes/aws-json-server.ts';
@@ -31,10 +27,7 @@ afterEach(async () => {
 
 const BASE_URL = 'https://api.example.com/acme';
 const inSecret = (needsBaseUrl = false) =>
-  secretsOf(
-    { brands: { acme: { secretName: NAME, baseUrl: BASE_URL } } },
-    { needsBaseUrl, client: server.client },
-  );
+  secretsOf({ brands: { acme: { secretName: NAME, baseUrl: BASE_URL } } }, needsBaseUrl, server.client);
 
 function sourcesOf(json: string): [origin: string, source: CredentialSource][] {
   server.secrets.set(NAME, json);
@@ -127,53 +120,14 @@ describe('credentials', () => {
       message: expect.stringContaining(`brand ${brand}`),
     };
     expect(await refusal(fixedCredentials('{"other":{}}', 'the test'), brand)).toMatchObject(error);
-    const withoutBrands = secretsOf({ brands: {} }, { needsBaseUrl: false, client: server.client });
+    const withoutBrands = secretsOf({ brands: {} }, false, server.client);
     expect(await refusal(withoutBrands, brand)).toMatchObject(error);
-  });
-});
-
-describe('environment variables', () => {
-  const own = {
-    BRAND_REPORTS_ACME_EU_BID: '12',
-    BRAND_REPORTS_ACME_EU_TOKEN: 'hush-t',
-    BRAND_REPORTS_ACME_EU_SECRET: 'hush-s',
-  };
-  const all = { bid: '12', token: 'hush-t', secret: 'hush-s' };
-  const sourceOf = (env: NodeJS.ProcessEnv) =>
-    fixedCredentials(credentialsInVariables(env, ['acme', 'acme-eu']) ?? '', 'the variables');
-
-  it.each<[string, NodeJS.ProcessEnv, object]>([
-    ['each field', own, all],
-    ['the address too', { ...own, BRAND_REPORTS_ACME_EU_BASE_URL: BASE_URL }, { ...all, baseUrl: BASE_URL }],
-  ])('contain %s', async (_name, env, expected) => {
-    expect(await sourceOf(env).read('acme-eu')).toEqual(expected);
-  });
-
-  it.each<[string, NodeJS.ProcessEnv, string]>([
-    ['one is missing', { ...own, BRAND_REPORTS_ACME_EU_TOKEN: undefined }, '"token" is missing'],
-    ['one is empty', { ...own, BRAND_REPORTS_ACME_EU_SECRET: '' }, '"secret" is empty'],
-    ['the address is not an address', { ...own, BRAND_REPORTS_ACME_EU_BASE_URL: 'hush' }, '"baseUrl" is not'],
-    ['only another brand has variables', { BRAND_REPORTS_ACME_BID: '1' }, 'the brand is not in it'],
-  ])('I9: are refused if %s', async (_name, env, why) => {
-    const error = await refusal(sourceOf(env), 'acme-eu');
-    const message = expect.stringContaining(`brand acme-eu in the variables: ${why}`);
-    expect(error).toMatchObject({ code: 'bad_credentials', message });
-    expect(inspect(error, { depth: null, showHidden: true })).not.toContain('hush');
-  });
-
-  it('are missing if no brand has a variable', () => {
-    expect(
-      credentialsInVariables({ ...own, BRAND_REPORTS_LAKE_OWNER: '1' }, ['acme', 'lake']),
-    ).toBeUndefined();
   });
 });
 
 it('a brand without secretName uses the secret named by the prefix and the brand', async () => {
   server.secrets.set('brand-reports/acme', GOOD);
-  const source = secretsOf(
-    { brands: { acme: { baseUrl: BASE_URL } } },
-    { needsBaseUrl: false, client: server.client },
-  );
+  const source = secretsOf({ brands: { acme: { baseUrl: BASE_URL } } }, false, server.client);
   expect(await source.read('acme')).toMatchObject({ bid: 'b1' });
   server.secrets.delete('brand-reports/acme');
   await expect(source.read('acme')).rejects.toThrow("create-secret --name 'brand-reports/acme'");

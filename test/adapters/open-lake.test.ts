@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { openLake } from '../../shared/adapters/open-lake.ts';
-import { leaseOnlyRuns } from '../../shared/adapters/aws/s3-store.ts';
 
 describe('a lake', () => {
   it.each([
@@ -12,19 +11,6 @@ describe('a lake', () => {
     ['a prefix', 's3://my.bucket/team/lake/', 's3://my.bucket/team/lake'],
   ])('is opened by its URL: %s', async (_name, url, expected) => {
     expect((await openLake(url)).store.url).toBe(expected);
-  });
-
-  it.each([
-    ['a folder', 'lake', undefined, true],
-    ['S3 without a database', 's3://my-bucket/lake', undefined, false],
-    ['S3 with a database', 's3://my-bucket/lake', 'reports', true],
-  ])('has a catalog or not: %s', async (_name, url, database, has) => {
-    const lake = await openLake(url, database === undefined ? {} : { database });
-    expect(lake.catalog !== undefined).toBe(has);
-  });
-
-  it('cannot determine in S3 whether a run is dead', async () => {
-    expect((await openLake('s3://my-bucket')).runs).toBe(leaseOnlyRuns);
   });
 
   it.each([

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, type Server, type Socket, createServer as createTcpServer } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import {
   brotliCompressSync,
   constants,
@@ -114,26 +111,6 @@ describe('a request', () => {
     });
     expect(textOf(await send(url, { onHeaders: told.resolve }))).toBe('whole');
     expect(await told.promise).toMatchObject({ date: 'today' });
-  });
-
-  it('uses the proxy of the environment if Node is told to use it, and lets the process end', async () => {
-    const asked: (string | undefined)[] = [];
-    const proxy = await httpServer((request, response) => {
-      asked.push(request.url);
-      response.end('by proxy');
-    });
-    const adapter = fileURLToPath(new URL('../../shared/adapters/send-request.ts', import.meta.url));
-    const program = `
-      const { sendRequest } = await import(${JSON.stringify(adapter)});
-      const request = { url: 'http://service.invalid/api', method: 'GET', headers: {} };
-      const { body } = await sendRequest(request, { timeoutMs: 60_000, onHeaders() {} });
-      await new Promise(setImmediate);
-      console.log(Buffer.from(body).toString(), process.getActiveResourcesInfo().includes('TCPSocketWrap'));`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
-      env: { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: new URL(proxy).origin },
-    });
-    expect(asked).toEqual(['http://service.invalid/api']);
-    expect(stdout).toBe('by proxy false\n');
   });
 });
 

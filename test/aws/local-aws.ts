@@ -11,7 +11,6 @@ import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secre
 import * as z from 'zod/mini';
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../shared/base/json.ts';
 import { awsTestOptions } from '../fakes/aws-test-options.ts';
-import { startFunctionsServer } from './functions-server.ts';
 
 const ACCOUNT = '123456789012';
 const REGION = 'us-east-1';
@@ -29,17 +28,11 @@ export interface Held {
 /**
  * Starts a local AWS: moto's server, in which functions run with the credentials of their own roles.
  * @param folder the folder for unpacked code
- * @param variables go to every function, in addition to its own
  */
 export async function startLocalAws(folder: string) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const place = { AWS_REGION: REGION, AWS_ENDPOINT_URL: url };
-  const functions = await startFunctionsServer(place);
-  const moto = await startMoto(port, functions.url, folder).catch(async (error: unknown) => {
-    await functions.close();
-    throw error;
-  });
+  const moto = await startMoto(port, folder);
   /** The objects of buckets, by place and ETag. */
   const bodies = new Map<string, Buffer>();
   const clients = {
@@ -153,15 +146,14 @@ export async function startLocalAws(folder: string) {
       moto.kill();
       await once(moto, 'close');
       for (const client of Object.values(clients)) client.destroy();
-      await functions.close();
     },
   };
 }
 
-async function startMoto(port: number, functionsUrl: string, folder: string) {
+async function startMoto(port: number, folder: string) {
   const script = fileURLToPath(new URL('./moto_server.py', import.meta.url));
   // The server ends when its standard input ends, and so always with this process.
-  const moto = spawn(process.env.MOTO_PYTHON ?? 'python3', [script, String(port), functionsUrl, folder], {
+  const moto = spawn(process.env.MOTO_PYTHON ?? 'python3', [script, String(port), folder], {
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   const url = `http://127.0.0.1:${port}/moto-api/`;

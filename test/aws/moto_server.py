@@ -1,6 +1,6 @@
 """Runs moto's server with the additions that this stack needs: functions that run, and Glue databases in templates.
 
-usage: moto_server.py PORT FUNCTIONS_URL FOLDER    (FOLDER is for the unpacked code of functions)
+usage: moto_server.py PORT FOLDER    (FOLDER is for the unpacked code of functions)
 """
 
 import hashlib
@@ -9,13 +9,13 @@ import json
 import logging
 import os
 import re
+import subprocess
 import sys
 import threading
-import urllib.request
 import warnings
 import zipfile
 
-PORT, FUNCTIONS_URL, FOLDER = sys.argv[1:]
+PORT, FOLDER = sys.argv[1:]
 ACCOUNT, REGION = "123456789012", "us-east-1"
 os.environ["MOTO_PORT"] = PORT
 # From the first call on, moto checks signatures.
@@ -53,12 +53,6 @@ NOT_MADE = {
     "AWS::SQS::QueuePolicy": "it lets services in, and denies nothing that is tried here",
     "AWS::Scheduler::Schedule": "the watcher's: nothing would start on it, the functions are started by hand",
 }
-
-
-def post(path, value):
-    request = urllib.request.Request(FUNCTIONS_URL + path, json.dumps(value).encode())
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)
 
 
 sessions = {}
@@ -120,23 +114,30 @@ for module in list(sys.modules.values()):
 unpacking = threading.Lock()
 
 
+RUNTIME = os.path.join(os.path.dirname(__file__), "../functions/lambda-runtime.ts")
+
+
 def invoke(function, event=None):
-    """Has the other process run the function. Returns its response, whether the response is an error, and its log."""
+    """Runs the function in a process of its own. Returns its response, whether the response is an error, and its log."""
     task = os.path.join(FOLDER, hashlib.sha256(function.code_bytes).hexdigest())
     with unpacking, zipfile.ZipFile(io.BytesIO(function.code_bytes)) as code:
         if not os.path.exists(task):
             code.extractall(task)
-    asked = {
-        "name": function.function_name,
-        "task": task,
-        "handler": function.handler,
-        "timeoutSeconds": int(function.timeout),
-        "memoryMb": int(function.memory_size),
-        "environment": {**function.environment_vars, **credentials_of(function.role)},
-        "event": event or {},
+    seconds = int(function.timeout)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "AWS_REGION": REGION,
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{PORT}",
+        "AWS_LAMBDA_FUNCTION_NAME": function.function_name,
+        "LAMBDA_TASK_ROOT": task,
+        **function.environment_vars,
+        **credentials_of(function.role),
     }
-    answer = post("/invoke", asked)
-    return answer["payload"], answer["failed"], answer["log"]
+    command = ["node", RUNTIME, f"{task}/main.js", json.dumps(event or {}), str(seconds * 1000)]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds)
+    *log, last = ended.stdout.splitlines() or [json.dumps({"errorType": "Runtime.ExitError"})]
+    answer = json.loads(last)
+    return json.dumps(answer.get("answer", answer)), "errorType" in answer, "\n".join(log) + ended.stderr
 
 
 def credentials_of(role_arn):

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Deploys the stack to a local AWS (moto's server, in a virtual environment of its own), runs its functions there
 # and reads back what they wrote. Needs Python 3.10 or newer with venv. `run.sh trino` is for test/trino/run.sh.
-# AWS_LAMBDA_RIC=.../aws-lambda-ric/index.mjs runs the functions under AWS's own runtime client.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

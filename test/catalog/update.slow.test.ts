@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { restate } from '../../sample/brand.ts';
 import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../../shared/base/json.ts';
-import { type Row, baseSchema } from '../../shared/table/columns.ts';
+import type { Row } from '../../shared/table/columns.ts';
 import { readParquetRows } from '../../shared/table/coded-columns.ts';
-import { CATALOG_STAMP_KEY, LEDGER_TABLES, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
-import { type ReportDefinition, allViews, dayTables } from '../../shared/reports/definition.ts';
+import { CATALOG_STAMP_KEY, LEDGER_TABLES, ledgerKey } from '../../shared/lake/paths.ts';
+import { allViews, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type UpdateOptions, updateCatalog } from '../../shared/catalog/update.ts';
@@ -100,21 +100,7 @@ function put(store: MemoryStore, key: string, document: object): void {
   });
 }
 
-function storedSchema({ table, columns }: ReportDefinition, ...discovered: string[]) {
-  const more = discovered.map((name) => ({ name, type: 'string', field: name }));
-  return { version: 1, table, columns: [...baseSchema(columns).columns, ...more], recentWrites: [] };
-}
-
 describe('an update before the first sync', () => {
-  it('creates every table and view without rows', async () => {
-    expect(await run(memoryStore())).toEqual({ status: 'complete', published: 0, brandsLeft: [] });
-    expect([...server.tables.keys()].sort()).toEqual([...TABLES, ...VIEWS].sort());
-    expect(columnsOf('clicks')).toEqual(
-      baseSchema(reports.clicks_list?.columns ?? []).columns.map((c) => c.name),
-    );
-    for (const table of TABLES) expect(partitionsOf(table)).toEqual({});
-  });
-
   it('creates the table and views of a sixth report from its definition alone', async () => {
     await run(memoryStore(), { reports: { ...reports, [refunds.name]: refunds } });
     expect(columnsOf('refunds')).toContain('refund_date');
@@ -123,15 +109,6 @@ describe('an update before the first sync', () => {
   it('is a config error for a lake without a catalog', async () => {
     const lake = { store: memoryStore(), runs: blindRegistry };
     await expect(run(lake.store, { lake })).rejects.toMatchObject({ kind: 'config', code: 'no_catalog' });
-  });
-});
-
-describe('an update if a foreign table has the name of a view', () => {
-  it('fails with an error after all tables are created', async () => {
-    const table = { Name: 'attribution_daily', TableType: 'EXTERNAL_TABLE' };
-    server.tables.set('attribution_daily', { table, version: 0, partitions: new Map() });
-    await expect(run(memoryStore())).rejects.toMatchObject({ kind: 'config', code: 'not_a_view' });
-    expect([...server.tables.keys()]).toContain('attribution');
   });
 });
 
@@ -257,61 +234,6 @@ describe('an update of a lake whose database was deleted', () => {
   });
 });
 
-describe('columns', () => {
-  const orders = reports.order_list;
-  if (!orders) throw new Error('there is no order_list');
-
-  it('I7: stay when an older version is deployed after a newer one', async () => {
-    const store = memoryStore();
-    const newer = { ...orders, columns: [{ field: 'giftWrap', type: 'boolean' as const }] };
-    put(store, schemaKey('orders'), storedSchema(orders, 'met_by_both'));
-    await run(store, { reports: { [newer.name]: newer } });
-    put(store, schemaKey('orders'), storedSchema(newer, 'met_by_both', 'met_by_newer'));
-    await run(store, { reports: { [newer.name]: newer } });
-    const after = columnsOf('orders');
-    expect(after).toEqual(expect.arrayContaining(['gift_wrap', 'met_by_both', 'met_by_newer']));
-    store.objects.delete(schemaKey('orders'));
-    await run(store);
-    expect(columnsOf('orders')).toEqual(after);
-  });
-
-  it('I7: are in the table at the end of the update if a run discovers them meanwhile', async () => {
-    const store = memoryStore();
-    put(store, schemaKey('orders'), storedSchema(orders, 'before'));
-    server.faults.beforeWrite = () =>
-      put(store, schemaKey('orders'), storedSchema(orders, 'before', 'meanwhile'));
-    await run(store, { reports: { [orders.name]: orders } });
-    expect(columnsOf('orders')).toEqual(expect.arrayContaining(['before', 'meanwhile']));
-  });
-});
-
-describe('a lake that was emptied while its tables were kept', () => {
-  const lakeOf = (store: MemoryStore) => ({
-    store,
-    runs: blindRegistry,
-    catalog: openGlueCatalog('reports', store.url, server.client),
-  });
-  const retyped = { reports: { order_list: { columns: { amount: 'decimal(18,2)' } } } };
-  const scope = { reports: ['order_list'] };
-
-  it('I7: is published again only after a table with other types is gone', async () => {
-    const lake = await sampleLake({ now: new Date(NOW).toISOString(), startDate: FIRST });
-    expect((await lake.sync({ scope, lake: lakeOf(lake.store) })).status).toBe('complete');
-    const emptied = lake.emptyLake();
-    const again = () => emptied.sync({ scope, lake: lakeOf(emptied.store), brandSettings: retyped });
-    for (const table of ['orders', 'orders_before']) server.tables.get(table)?.partitions.clear();
-    const outcome = await again();
-    expect(outcome.status).toBe('failed');
-    expect(JSON.stringify(outcome)).toMatch(/amount is decimal\(38,9\) and not decimal\(18,2\)/);
-    expect(partitionsOf('orders')).toEqual({});
-    for (const table of ['orders', 'orders_before']) server.tables.delete(table);
-    expect(await run(emptied.store)).toMatchObject({ brandsLeft: [] });
-    expect(Object.keys(partitionsOf('orders')).length).toBeGreaterThan(0);
-    expect((await again()).status).toBe('complete');
-    await lake.close();
-  });
-});
-
 describe('the stamp', () => {
   let lake: SampleLake;
   beforeAll(async () => {
@@ -385,13 +307,5 @@ describe('the stamp', () => {
     await update(store, { program: '1.9.0' });
     expect(await readBy(store, { program: '1.10.0' })).toEqual(BRANDS);
     expect(await readBy(store, { program: '1.9.1' })).toEqual([]);
-  });
-});
-
-it('says which grant is missing', async () => {
-  server.faults.deny = 'Insufficient Lake Formation permission(s): Required Create Table on reports';
-  await expect(run(memoryStore())).rejects.toMatchObject({
-    code: 'aws_refused',
-    message: expect.stringMatching(/Create Table on reports.*lakeformation grant-permissions/),
   });
 });

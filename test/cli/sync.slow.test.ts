@@ -91,29 +91,24 @@ describe('sync', () => {
     expect(syncText({ status: 'complete', reports: [] })).toBe('The settings enable no report.\n\ncomplete');
   });
 
-  it('reads credentials from environment variables, JSON first, and with --credentials aws from Secrets Manager', async () => {
+  it('reads credentials from an environment variable, and with --credentials aws from Secrets Manager', async () => {
     sample = await serveSampleBrand({ daysBefore: 0 });
     const { bid, token, secret } = sample.acme;
     const secrets = await startSecretsServer();
     secrets.secrets.set('brand-reports/acme', JSON.stringify({ bid, token, secret }));
-    const separate = (of: string) => ({
-      BRAND_REPORTS_ACME_BID: bid,
-      BRAND_REPORTS_ACME_TOKEN: token,
-      BRAND_REPORTS_ACME_SECRET: of,
-    });
     const aws = {
       AWS_REGION: 'eu-west-1',
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
     };
-    const inline = { BRAND_REPORTS_CREDENTIALS: JSON.stringify({ acme: { bid, token, secret } }) };
+    const inline = (of: string) => ({
+      BRAND_REPORTS_CREDENTIALS: JSON.stringify({ acme: { bid, token, secret: of } }),
+    });
     const rows: [string, Record<string, string>, string[], number][] = [
-      ['JSON', inline, [], 0],
-      ['a variable for each field', separate(secret), [], 0],
-      ['JSON before these variables', { ...inline, ...separate('wrong') }, [], 0],
-      ['wrong variables', separate('wrong'), [], 1],
-      ['AWS before variables', { ...aws, ...separate('wrong') }, ['--credentials', 'aws'], 0],
+      ['JSON', inline(secret), [], 0],
+      ['wrong JSON', inline('wrong'), [], 1],
+      ['AWS before the variable', { ...aws, ...inline('wrong') }, ['--credentials', 'aws'], 0],
     ];
     const flags = [...sample.flags.slice(0, 2), ...sample.flags.slice(4)];
     const today = ['--from', sample.today];

@@ -42,7 +42,6 @@ function withoutMeaning(rows: readonly string[][]): string[][] {
 describe('docs/reference/settings.md lists exactly the settings of the schema, with allowed values and defaults', () => {
   it.each([
     ['All brands', /^(\w+)$/],
-    ['Events: `events`', /^events\.(\w+)$/],
     ['A brand: `brands.<brand>`', /^brands\.\*\.(\w+)$/],
     ['A deployment: `deployment`', /^deployment\.([\w.*]+)$/],
   ])('under "%s"', (heading, pattern) => {

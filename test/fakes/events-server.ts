@@ -1,5 +1,5 @@
 /**
- * Serves EventBridge's PutEvents and DescribeEventBus over real HTTP. Of the events in one request, some can be accepted
+ * Serves EventBridge's PutEvents over real HTTP. Of the events in one request, some can be accepted
  * and others refused. Faults: `refuse` decides about each event; `failNext` answers whole requests with an error.
  */
 import { isJsonObject, type JsonObject, parseJson } from '../../shared/base/json.ts';
@@ -20,18 +20,12 @@ const MAX_BYTES = 256 * 1024;
 export async function startEventsServer({ access = () => true }: { access?: Access } = {}) {
   const received: ReceivedEvent[] = [];
   const requests: number[] = [];
-  const buses = new Set([DEFAULT_BUS]);
   const faults = {
     failNext: [] as AwsFault[],
     refuse: (_event: ReceivedEvent): { ErrorCode: string; ErrorMessage: string } | undefined => undefined,
   };
   const server = await startAwsJsonServer(
     {
-      DescribeEventBus: ({ Name }) => {
-        if (!buses.has(stringOf(Name)))
-          throw new AwsFault('ResourceNotFoundException', `Event bus ${stringOf(Name)} does not exist.`);
-        return { Name: Name ?? '' };
-      },
       PutEvents: ({ Entries }) => {
         const failure = faults.failNext.shift();
         if (failure) throw failure;
@@ -48,8 +42,7 @@ export async function startEventsServer({ access = () => true }: { access?: Acce
             detail: isJsonObject(detail) ? detail : {},
           };
           const refused = faults.refuse(event);
-          // Like AWS, drop events for a bus that does not exist.
-          if (!refused && buses.has(event.bus)) received.push(event);
+          if (!refused) received.push(event);
           return refused ?? { EventId: `event-${received.length}` };
         });
         const FailedEntryCount = results.filter((result) => 'ErrorCode' in result).length;
@@ -59,13 +52,12 @@ export async function startEventsServer({ access = () => true }: { access?: Acce
     neededInEvents,
     access,
   );
-  return { ...server, received, requests, buses, faults };
+  return { ...server, received, requests, faults };
 }
 
-function neededInEvents(operation: string, { Name, Entries }: JsonObject): Needed {
+function neededInEvents(operation: string, { Entries }: JsonObject): Needed {
   const entries = Array.isArray(Entries) ? Entries.filter(isJsonObject) : [];
   const action = `events:${operation}`;
-  if (operation !== 'PutEvents') return { action, resources: [stringOf(Name)] };
   const sources = [...new Set(entries.map(({ Source }) => stringOf(Source)))];
   return {
     action,

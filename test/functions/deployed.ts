@@ -20,7 +20,6 @@ import {
   permissionsOfRole,
   policyOfBuckets,
   policyOfRole,
-  tagsOfRole,
 } from '../iam/policy.ts';
 import { startAwsDoubles } from './aws-doubles.ts';
 import { parseTemplate, resolve, resourcesOf, type Template, type Values } from '../iam/template.ts';
@@ -62,11 +61,10 @@ export async function deployToDoubles(now: () => Date) {
   const policies = new Map<string, Allows>();
   const calls: RecordedCall[] = [];
   const refused: RecordedCall[] = [];
-  const tags = new Map<string, Record<string, string>>();
   /** The rights that the policy of the bucket leaves to anybody. */
   let bucketAllows: Allows = () => false;
   const may: Access = (role, action, resource, context) => {
-    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', ...tags.get(role), ...context };
+    const request = { 'aws:SecureTransport': 'true', 's3:TlsVersion': '1.3', ...context };
     const ofRole = policies.get(role)?.(action, resource, request) ?? false;
     return ofRole && (!action.startsWith('s3:') || bucketAllows(action, resource, request));
   };
@@ -97,7 +95,6 @@ export async function deployToDoubles(now: () => Date) {
       if (!success) return [];
       const { FunctionName, Role, Code, Environment } = data;
       policies.set(Role, policyOfRole(template, Role, values));
-      tags.set(Role, tagsOfRole(template, Role));
       const asset = `asset.${Code.S3Key.replace('.zip', '')}`;
       return [
         {
@@ -119,15 +116,13 @@ export async function deployToDoubles(now: () => Date) {
 
   /**
    * Starts the function's bundle in its own process, with the local servers for AWS.
-   * @param options override the template: `role` is the role whose policies apply
    */
   async function invoke(
     name: string,
     event: unknown,
-    options: { remainingMs?: number; role?: string } = {},
+    { remainingMs = MINUTES_15 } = {},
   ): Promise<Record<string, unknown>> {
-    const { bundle, environment, ...own } = functionNamed(name);
-    const { remainingMs = MINUTES_15, role = own.role } = options;
+    const { bundle, environment, role } = functionNamed(name);
     const runtime = fileURLToPath(new URL('./lambda-runtime.ts', import.meta.url));
     const { stdout, stderr } = await execute(
       process.execPath,
@@ -153,12 +148,9 @@ export async function deployToDoubles(now: () => Date) {
     sample,
     functions,
     policies,
-    /** Without recording it as a call. */
-    may,
     calls,
     /** Calls that the role did not allow. */
     refused,
-    functionNamed,
     invoke,
     /** The output of the functions so far. */
     printed: () => printed,

@@ -46,7 +46,12 @@ describe('the event of the sync function', () => {
 
   it.each<[string, unknown, string]>([
     ['a rebuild that is false', { rebuild: false }, 'rebuild is false; allowed: true'],
-    ['a rebuild of no brand', { rebuild: true }, 'brand is missing; allowed: acme, globex'],
+    [
+      'a rebuild of no brand',
+      { rebuild: true, from: '2026-01-01', to: '2026-01-01' },
+      'rebuild is true; allowed: true only together with "brand"',
+    ],
+    ['a rebuild of no days', { rebuild: true, brand: 'acme' }, 'allowed: true only together with "from"'],
     [
       'a rebuild backwards',
       { rebuild: true, brand: 'acme', from: '2026-02-02', to: '2026-02-01' },
@@ -73,7 +78,7 @@ describe('the event of the sync function', () => {
     [
       'a rebuild that accepts fewer records',
       { rebuild: true, brand: 'acme', from: '2026-01-01', to: '2026-01-01', acceptFewer: true },
-      'acceptFewer is unknown; allowed: rebuild, brand, reports, from, to',
+      'acceptFewer is true; allowed: true only without "rebuild"',
     ],
     ['an unknown report', { reports: ['order'] }, `reports.0 is "order"; allowed: ${REPORTS}`],
     ['a report that no brand has enabled', { reports: ['clicks_detail'] }, 'is "clicks_detail"; allowed: '],

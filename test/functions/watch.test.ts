@@ -8,12 +8,10 @@ import { addDays, addMonths, dayOf, monthOf } from '../../shared/base/days.ts';
 import { inOurFormat } from '../../shared/lake/lake-format.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { DEFAULT_BUS, startEventsServer } from '../fakes/events-server.ts';
-import { startS3Server } from '../fakes/s3-server.ts';
-import { startSnsServer } from '../fakes/sns-server.ts';
+import { DEFAULT_BUS } from '../fakes/events-server.ts';
 import { SETTINGS_FILE, settingsText } from '../../shared/settings/settings-file.ts';
-import { startGlueServer } from '../fakes/glue-server.ts';
 import { temporaryFolder } from '../fakes/temporary-folder.ts';
+import { startAwsDoubles } from './aws-doubles.ts';
 import { failure } from '../watch/made-statuses.ts';
 import { readDay, storeDays } from '../watch/stored-ledgers.ts';
 
@@ -40,22 +38,16 @@ const watch = (event: unknown = {}, leftMs = 300_000) =>
   handler(event, { getRemainingTimeInMillis: () => leftMs });
 let task: Awaited<ReturnType<typeof temporaryFolder>>;
 let callsOfGlue = 0;
-let glue: Awaited<ReturnType<typeof startGlueServer>>;
-let s3: Awaited<ReturnType<typeof startS3Server>>;
-let bus: Awaited<ReturnType<typeof startEventsServer>>;
-let sns: Awaited<ReturnType<typeof startSnsServer>>;
+let doubles: Awaited<ReturnType<typeof startAwsDoubles>>;
 
 beforeAll(async () => {
   task = await temporaryFolder();
   writeFileSync(join(task.path, SETTINGS_FILE), settingsText(settings));
-  const access = () => {
-    callsOfGlue += 1;
+  doubles = await startAwsDoubles((_role, action) => {
+    callsOfGlue += action.startsWith('glue:') ? 1 : 0;
     return true;
-  };
-  glue = await startGlueServer('brand_reports', { access });
-  s3 = await startS3Server({ pageSize: 1000 });
-  sns = await startSnsServer();
-  bus = await startEventsServer();
+  });
+  const { s3 } = doubles;
   const store = inOurFormat(openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'prod' }));
   const read = readDay(settings, 'order_list');
   await storeDays(
@@ -66,29 +58,22 @@ beforeAll(async () => {
   await storeDays(store, { report: 'order_list', brand: HOSTILE.replace('/', '') }, { [YESTERDAY]: read });
 });
 
-afterAll(() => Promise.all([s3.close(), sns.close(), bus.close(), glue.close(), task.remove()]));
+afterAll(() => Promise.all([doubles.closeDoubles(), task.remove()]));
 
 beforeEach(() => {
   process.env = {
     ...environment,
+    ...doubles.endpoints(),
     LAKE_URL: 's3://lake/prod',
     LAKE_OWNER: '123456789012',
     LAMBDA_TASK_ROOT: task.path,
     DATABASE: 'brand_reports',
     PROGRAM_VERSION: '1.0.0',
     STACK_ID: 'stack',
-    AWS_ENDPOINT_URL_GLUE: glue.url,
     FUNCTION_PREFIX: 'BrandReports',
     TOPIC_ARN: 'arn:aws:sns:us-east-1:123456789012:alarms',
     EVENT_BUS_ARN: DEFAULT_BUS,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'test',
-    AWS_SECRET_ACCESS_KEY: 'test',
-    AWS_ENDPOINT_URL_S3: s3.url,
-    AWS_ENDPOINT_URL_SNS: sns.url,
-    AWS_ENDPOINT_URL_EVENTBRIDGE: bus.url,
   };
-  s3.requests.length = 0;
 });
 
 afterEach(() => {
@@ -106,24 +91,24 @@ describe('the watcher', () => {
     expect(info).toHaveBeenCalledWith(
       expect.objectContaining({ event: 'watch_ended', problems: problems.length }),
     );
-    expect(sns.published).toEqual([
+    expect(doubles.sns.published).toEqual([
       {
         topic: 'arn:aws:sns:us-east-1:123456789012:alarms',
         subject: expect.stringMatching(/^BrandReports: problems: \d+ new/),
         message: expect.stringContaining('/s3/object/lake?region=us-east-1&prefix=status/coverage.html'),
       },
     ]);
-    expect(bus.received).toContainEqual({
+    expect(doubles.events.received).toContainEqual({
       ...{ bus: DEFAULT_BUS, type: 'Problem Opened', resources: ['arn:aws:s3:::lake/prod'] },
       detail: expect.objectContaining({ report: 'order_list', why: expect.stringContaining('no list') }),
     });
   });
 
   it('writes a page that a browser shows', () => {
-    const page = s3.objects.get('prod/status/coverage.html');
+    const page = doubles.s3.objects.get('prod/status/coverage.html');
     expect(page?.contentType).toBe('text/html; charset=utf-8');
     expect(page?.body.toString()).toContain('prefix=status/coverage/acme.html');
-    const own = s3.objects.get('prod/status/coverage/acme.html');
+    const own = doubles.s3.objects.get('prod/status/coverage/acme.html');
     expect(own?.body.toString()).toContain('#/functions/BrandReports-sync?tab=testing');
   });
 
@@ -133,19 +118,20 @@ describe('the watcher', () => {
   });
 
   it('fails in a lake of another format, without a message or a change', async () => {
-    const ours = s3.objects.get('prod/ledger/format.json');
-    const published = sns.published.length;
-    if (ours) s3.objects.set('prod/ledger/format.json', { ...ours, body: Buffer.from('{"format":1}') });
-    const before = new Map(s3.objects);
+    const ours = doubles.s3.objects.get('prod/ledger/format.json');
+    const published = doubles.sns.published.length;
+    if (ours)
+      doubles.s3.objects.set('prod/ledger/format.json', { ...ours, body: Buffer.from('{"format":1}') });
+    const before = new Map(doubles.s3.objects);
     await expect(watch()).rejects.toThrow('s3://lake/prod has format 1;');
-    expect(s3.objects).toEqual(before);
-    expect(sns.published.length).toBe(published);
-    if (ours) s3.objects.set('prod/ledger/format.json', ours);
+    expect(doubles.s3.objects).toEqual(before);
+    expect(doubles.sns.published.length).toBe(published);
+    if (ours) doubles.s3.objects.set('prod/ledger/format.json', ours);
   });
 
   it('names the missing permission if it may not publish', async () => {
-    sns.faults.deny = true;
-    s3.objects.delete('prod/status/watch.json');
+    doubles.sns.faults.deny = true;
+    doubles.s3.objects.delete('prod/status/watch.json');
     await expect(watch()).rejects.toThrow('Grant sns:Publish');
   });
 
@@ -167,7 +153,7 @@ describe('the catalog', () => {
   };
   const complete = { status: 'complete', brandsLeft: [] };
 
-  beforeEach(() => void s3.objects.delete('prod/status/catalog.json'));
+  beforeEach(() => void doubles.s3.objects.delete('prod/status/catalog.json'));
 
   it('is left alone by the next run, and rebuilt for another stack, whose database is new', async () => {
     expect((await requestsToGlue()).catalog).toMatchObject(complete);

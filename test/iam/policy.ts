@@ -33,7 +33,6 @@ type Statement = z.infer<typeof statementSchema>;
 
 const documentSchema = z.object({ Statement: z.array(statementSchema) });
 const attachedSchema = z.object({ Roles: z.optional(z.array(z.string())), PolicyDocument: documentSchema });
-const tagsSchema = z.object({ Tags: z.optional(z.array(z.object({ Key: z.string(), Value: z.string() }))) });
 const managedSchema = z.object({ ManagedPolicyName: z.optional(z.string()), PolicyDocument: documentSchema });
 const roleSchema = z.object({
   ManagedPolicyArns: z.optional(z.array(z.never('policies of AWS are not known here'))),
@@ -46,12 +45,6 @@ const roleSchema = z.object({
  */
 export function policyOfRole(template: Template, role: string, values: Values): Allows {
   return policyOf(statementsOfRole(template, role, values));
-}
-
-/** The tags of a role, by the condition keys with which policies check them. */
-export function tagsOfRole(template: Template, role: string): Record<string, string> {
-  const { Tags = [] } = z.parse(tagsSchema, template.Resources[role]?.Properties);
-  return Object.fromEntries(Tags.map(({ Key, Value }) => [`aws:PrincipalTag/${Key}`, Value]));
 }
 
 /** The rights that a managed policy gives the principals that it is attached to, by its name. */

@@ -57,11 +57,6 @@ const texts = z.array(z.string());
 const functions: Readonly<Record<string, (given: unknown, look: (key: string) => string) => unknown>> = {
   Ref: (given, look) => look(z.parse(z.string(), given)),
   'Fn::GetAtt': (given, look) => look(z.parse(texts, given).join('.')),
-  /** A condition is true if its value is "true". */
-  'Fn::If': (given, look) => {
-    const [condition, yes, no] = z.parse(z.tuple([z.string(), z.unknown(), z.unknown()]), given);
-    return look(condition) === 'true' ? yes : no;
-  },
   'Fn::Sub': (given, look) =>
     z.parse(z.string(), given).replaceAll(/\$\{([^}]+)\}/g, (_match, key: string) => look(key)),
   'Fn::Join': (given) => {

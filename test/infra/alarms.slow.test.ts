@@ -37,15 +37,6 @@ describe('the alarms', () => {
     }
   });
 
-  it('use metrics of AWS, which cost nothing', () => {
-    const watched = of('AWS::CloudWatch::Alarm').map(({ Namespace, MetricName }) => [Namespace, MetricName]);
-    expect(watched).toEqual([
-      ['AWS/Lambda', 'Errors'],
-      ['AWS/SQS', 'ApproximateNumberOfMessagesVisible'],
-      ['AWS/States', 'ExecutionsFailed'],
-    ]);
-  });
-
   it('alone may publish to the topic, with TLS', () => {
     const [policy] = of('AWS::SNS::TopicPolicy').map((properties) =>
       z.parse(

@@ -6,13 +6,12 @@ import { Vpc } from 'aws-cdk-lib/aws-ec2';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import * as z from 'zod/mini';
 import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
 import { resolve } from '../iam/template.ts';
-import { ACME, databaseIn, keysIn, stackOf } from './stack.ts';
+import { ACME, databaseIn, stackOf } from './stack.ts';
 
 const brands = { acme: { ...ACME, reports: { clicks_detail: { enabled: true } } } };
 const place = { account: '123456789012', region: 'eu-central-1' };
@@ -25,15 +24,6 @@ function theirs(): Stack {
 function reportsIn(stack: Stack, props: Partial<BrandReportsProps> = {}, id = 'Reports'): BrandReports {
   return new BrandReports(stack, id, { settings: { brands }, ...props });
 }
-
-it('a construct called Default has the ids of the stack of this repository, whatever the feature flags are', () => {
-  const stack = theirs();
-  reportsIn(stack, {}, 'Default');
-  const [ids, ours] = [stack, stackOf({ brands })].map((each) =>
-    Object.keys(Template.fromStack(each).toJSON().Resources).sort(),
-  );
-  expect(ids).toEqual(ours);
-});
 
 describe('two instances in one stack', () => {
   const stack = theirs();
@@ -48,17 +38,7 @@ describe('two instances in one stack', () => {
     for (const name of names) expect(name).toMatch(/(Data|data|orders-2|orders_2)[-_"]/);
   });
 
-  it('have the same outputs, and the second instance puts its name before them', () => {
-    const ids = Object.keys(template.Outputs);
-    const first = ids.filter((id) => !id.startsWith('orders2'));
-    expect(first).toContain('LakeUrl');
-    expect(ids.filter((id) => id.startsWith('orders2'))).toEqual(first.map((id) => `orders2${id}`));
-  });
-
   it.each<[string, Partial<BrandReportsProps>, string]>([
-    ['the same name', { name: 'orders-2' }, '"orders-2" is in this stack already'],
-    ['the name of the stack', {}, '"Data" is in this stack already'],
-    ['a name with the same database', { name: 'Orders-2' }, '"orders-2" is in this stack already'],
     [
       'a name that AWS refuses',
       { name: 'orders.2' },
@@ -73,12 +53,10 @@ describe('two instances in one stack', () => {
     expect(() => reportsIn(stack, props, name)).toThrow(message);
   });
 
-  it('are refused with one bucket, because each would replace the settings of the other', () => {
+  it('are refused by CDK with the same name', () => {
     const own = theirs();
-    reportsIn(own, { name: 'first', bucket: Bucket.fromBucketName(own, 'A', 'given') }, 'First');
-    const second = () =>
-      reportsIn(own, { name: 'second', bucket: Bucket.fromBucketName(own, 'B', 'given') }, 'Second');
-    expect(second).toThrow('Second/Lake has the bucket of ');
+    for (const id of ['First', 'Second']) reportsIn(own, { name: 'same' }, id);
+    expect(() => Template.fromStack(own)).toThrow("section 'Outputs' already contains 'same");
   });
 
   it('need a name in a nested stack, because the name of the stack is unknown', () => {
@@ -107,15 +85,6 @@ describe('existing resources of an app', () => {
     expect(statementsOf(template, 'ReportsSync')).toContainEqual(
       expect.objectContaining({ Action: ['kms:Decrypt', 'kms:GenerateDataKey'], Resource: key }),
     );
-  });
-
-  it('may not be the database of the stack itself, because that would delete it', () => {
-    const own = theirs();
-    const database = databaseIn(own, 'data');
-    expect(() => reportsIn(own, { database }, 'First')).toThrow(
-      'the prop database of BrandReports is "data", which is the database that this stack creates',
-    );
-    reportsIn(own, { name: 'another', database }, 'Second');
   });
 
   it('are used: each function runs in the VPC, and may connect to it', () => {
@@ -231,20 +200,6 @@ const statementsSchema = z.object({
   ),
 });
 
-it('has its logs, memory and instances by props, with defaults', () => {
-  const own = theirs();
-  const props = { logRetention: RetentionDays.ONE_WEEK, memoryMb: 2048, reservedConcurrency: 2 };
-  reportsIn(own, { ...props, ...keysIn(own) });
-  reportsIn(own, { name: 'usual' }, 'Usual');
-  const template = Template.fromStack(own);
-  const valuesOf = (type: string, property: string) =>
-    Object.values(template.findResources(type)).map(({ Properties }) => Properties[property]);
-  expect(valuesOf('AWS::Logs::LogGroup', 'RetentionInDays')).toEqual([7, 7, 7, 90, 90, 90]);
-  expect(valuesOf('AWS::Lambda::Function', 'MemorySize')).toEqual([2048, 2048, 1024, 1024]);
-  const reserved = valuesOf('AWS::Lambda::Function', 'ReservedConcurrentExecutions');
-  expect(reserved).toEqual([2, undefined, undefined, undefined]);
-});
-
 describe('grants', () => {
   const stack = theirs();
   const reports = reportsIn(stack);
@@ -264,9 +219,9 @@ describe('grants', () => {
 });
 
 describe('a rule on published days', () => {
-  const rulesOf = (events: object, eventPattern = {}) => {
+  const rulesOf = (eventPattern = {}) => {
     const stack = theirs();
-    const reports = reportsIn(stack, { settings: { brands, events } });
+    const reports = reportsIn(stack);
     const target = new SnsTopic(new Topic(stack, 'Days'));
     reports.onDayPublished('Published', { target, eventPattern });
     const [rule] = Object.values(Template.fromStack(stack).findResources('AWS::Events::Rule'));
@@ -274,7 +229,7 @@ describe('a rule on published days', () => {
   };
 
   it('is about this lake alone, and starts the target', () => {
-    const { bucket, EventPattern, Targets, EventBusName } = rulesOf({});
+    const { bucket, EventPattern, Targets, EventBusName } = rulesOf();
     expect(EventPattern).toEqual({
       source: ['brand-reports'],
       'detail-type': ['Day Published'],
@@ -285,17 +240,10 @@ describe('a rule on published days', () => {
 
   it('adds the pattern of its options', () => {
     const more = { detailType: ['Day Changed'], detail: { report: ['order_list'] } };
-    expect(rulesOf({}, more).EventPattern).toMatchObject({
+    expect(rulesOf(more).EventPattern).toMatchObject({
       'detail-type': ['Day Changed', 'Day Published'],
       detail: { report: ['order_list'] },
     });
-  });
-
-  it.each([
-    ['name', 'data'],
-    ['ARN', 'arn:aws:events:eu-central-1:123456789012:event-bus/data'],
-  ])('is on the bus of the settings, by its %s', (_name, bus) => {
-    expect(rulesOf({ bus }).EventBusName).toBe('data');
   });
 });
 

@@ -91,12 +91,6 @@ describe('a guarded deployment', () => {
 });
 
 describe('a deployment without guards', () => {
-  const synthesised = Template.fromStack(stackOf({ brands: { acme: ACME } }));
-
-  it('has no boundary, no network and only its own tags', () => {
-    expect(JSON.stringify(synthesised.toJSON())).not.toMatch(/PermissionsBoundary|VpcConfig|ec2:/);
-  });
-
   it('warns that nobody receives its alarms, unless a setting names a receiver', () => {
     jest.spyOn(console, 'error').mockReturnValue();
     const warnings = (deployment: object) => {
@@ -106,22 +100,4 @@ describe('a deployment without guards', () => {
     expect(warnings({})).toMatch(/Nobody receives.*Set deployment.alarmEmail/);
     expect(warnings({ alarmEmail: 'ops@acme.example' })).toBe('[]');
   });
-
-  it.each([
-    ['cn-north-1', 'aws-cn', 'Inawscn', 'console.amazonaws.cn'],
-    ['us-gov-west-1', 'aws-us-gov', 'Inawsusgov', 'console.amazonaws-us-gov.com'],
-    ['eusc-de-east-1', 'aws-eusc', 'Inawseusc', 'console.amazonaws-eusc.eu'],
-    ['us-east-1', 'aws', 'none', 'console.aws.amazon.com'],
-  ])(
-    'links from %s to the console of its partition, which is known then',
-    (region, partition, condition, host) => {
-      const values = { 'AWS::Region': region, [condition]: 'true' };
-      const { Conditions, Outputs } = synthesised.toJSON();
-      if (condition !== 'none')
-        expect(Conditions[condition]).toEqual({ 'Fn::Equals': [{ Ref: 'AWS::Partition' }, partition] });
-      const links = JSON.stringify(resolve(Outputs, values)).match(/https:\/\/[^/]+/g) ?? [];
-      expect(links.length).toBeGreaterThan(5);
-      expect(new Set(links)).toEqual(new Set([`https://${region}.${host}`]));
-    },
-  );
 });

@@ -14,32 +14,15 @@ const GLOBEX = {
   reports: { order_list: { every: '1 day' }, transaction_list: { enabled: false } },
 };
 
-function template(settings: object, registry = reports): Template {
-  return Template.fromStack(stackOf(settings, { registry }));
+function template(settings: object): Template {
+  return Template.fromStack(stackOf(settings));
 }
 
 function deployed(deployment: object): Template {
   return template({ brands: { acme: ACME }, deployment });
 }
 
-function functionsOf(synthesised: Template): string[] {
-  const functions = Object.values(synthesised.findResources('AWS::Lambda::Function'));
-  return functions.map(({ Properties }) => Properties.FunctionName);
-}
-
 const both = template({ brands: { acme: ACME, globex: GLOBEX }, catalogs: ['hive', 'iceberg'] });
-
-describe('the functions of the stack', () => {
-  it('are two', () => {
-    expect(functionsOf(both)).toEqual(['BrandReports-sync', 'BrandReports-watch']);
-  });
-
-  it('leave retries to the next schedule, and send events that they failed on to a queue', () => {
-    both.allResourcesProperties('AWS::Lambda::EventInvokeConfig', { MaximumRetryAttempts: 0 });
-    const DestinationConfig = { OnFailure: { Destination: Match.anyValue() } };
-    both.allResourcesProperties('AWS::Lambda::EventInvokeConfig', { DestinationConfig });
-  });
-});
 
 describe('the schedules of the stack', () => {
   it('start each function with {}, and a run as often as the setting requires', () => {
@@ -64,17 +47,6 @@ describe('the schedules of the stack', () => {
   });
 });
 
-describe('the permissions of the stack', () => {
-  it('list the bucket without a condition, so that a missing key is a 404', () => {
-    for (const id of ['Sync', 'Watch']) {
-      const listing = statements(both, id).filter(({ Action }) => Action === 's3:ListBucket');
-      expect(listing).toEqual([
-        { Action: 's3:ListBucket', Effect: 'Allow', Resource: { 'Fn::GetAtt': [expect.any(String), 'Arn'] } },
-      ]);
-    }
-  });
-});
-
 describe('the lake of the stack', () => {
   it('is encrypted with a key of KMS if a prop gives the key, and so are query results', () => {
     const encrypted = Template.fromStack(stackOf({ brands: { acme: ACME } }, { props: keysIn }));
@@ -95,17 +67,10 @@ describe('the lake of the stack', () => {
     });
   });
 
-  it('expires raw records after the days of the setting, query results and unfinished uploads', () => {
-    deployed({ rawRetentionDays: 30 }).hasResourceProperties('AWS::S3::Bucket', {
-      VersioningConfiguration: { Status: 'Enabled' },
-      LifecycleConfiguration: {
-        Rules: Match.arrayWith([
-          Match.objectLike({ Prefix: 'raw/', ExpirationInDays: 30 }),
-          Match.objectLike({ Prefix: 'query-results/', ExpirationInDays: 30 }),
-          Match.objectLike({ AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } }),
-        ]),
-      },
-    });
+  it('expires raw records after the days of the setting', () => {
+    const Rules = Match.arrayWith([Match.objectLike({ Prefix: 'raw/', ExpirationInDays: 30 })]);
+    const LifecycleConfiguration = { Rules };
+    deployed({ rawRetentionDays: 30 }).hasResourceProperties('AWS::S3::Bucket', { LifecycleConfiguration });
   });
 
   it('has a rule for every prefix that the code writes to', () => {
@@ -141,34 +106,6 @@ describe('the lake of the stack', () => {
 });
 
 describe('the catalog of the stack', () => {
-  it('is a database for everybody whom IAM allows, deleted with the stack', () => {
-    both.hasResource('AWS::Glue::Database', {
-      DeletionPolicy: 'Delete',
-      Properties: {
-        DatabaseInput: {
-          Name: 'brand_reports',
-          CreateTableDefaultPermissions: [
-            {
-              Permissions: ['ALL'],
-              Principal: { DataLakePrincipalIdentifier: 'IAM_ALLOWED_PRINCIPALS' },
-            },
-          ],
-        },
-      },
-    });
-  });
-
-  it('is left to Lake Formation if a setting requires it', () => {
-    const left = deployed({ tablePermissions: 'lake_formation' });
-    left.hasResourceProperties('AWS::Glue::Database', {
-      DatabaseInput: { CreateTableDefaultPermissions: [] },
-    });
-    // Each function may create and use all tables of the database.
-    const grants = left.findResources('AWS::LakeFormation::PrincipalPermissions');
-    expect(Object.keys(grants)).toHaveLength(2 * 2);
-    both.resourceCountIs('AWS::LakeFormation::PrincipalPermissions', 0);
-  });
-
   it('has nothing of Iceberg, unless the settings name it', () => {
     const named = (template: Template) =>
       Object.values(template.findResources('AWS::Glue::Database')).map(
@@ -185,46 +122,6 @@ describe('the catalog of the stack', () => {
     const types = Object.values<{ Type: string }>(both.toJSON().Resources).map(({ Type }) => Type);
     expect(types.filter((type) => /^Custom::|Glue::Table/.test(type))).toEqual([]);
   });
-});
-
-describe('events', () => {
-  const FUNCTIONS = ['Sync', 'Watch'];
-  const foreign = 'arn:aws:events:eu-west-1:999999999999:event-bus/shared';
-  const ofAccount = (name: string) => ({
-    'Fn::Join': [
-      '',
-      [
-        ...['arn:', { Ref: 'AWS::Partition' }, ':events:', { Ref: 'AWS::Region' }, ':'],
-        ...[{ Ref: 'AWS::AccountId' }, `:event-bus/${name}`],
-      ],
-    ],
-  });
-
-  it.each<[string, object, unknown, boolean]>([
-    ['the default bus', {}, ofAccount('default'), false],
-    ['a bus of the account', { bus: 'data' }, ofAccount('data'), true],
-    ['any bus by its ARN', { bus: foreign }, foreign, true],
-  ])(
-    'go to %s from every function that commits a day, with only the source of this program',
-    (_name, events, arn, isNamed) => {
-      const synthesised = template({ brands: { acme: ACME }, events });
-      const send = {
-        ...{ Action: 'events:PutEvents', Effect: 'Allow', Resource: arn },
-        Condition: { StringEquals: { 'events:source': 'brand-reports' } },
-      };
-      const look = { Action: 'events:DescribeEventBus', Effect: 'Allow', Resource: arn };
-      for (const id of FUNCTIONS) {
-        // A large policy is split, which changes the order of its statements.
-        const found = statements(synthesised, id)
-          .filter(({ Action }) => String(Action).startsWith('events:'))
-          .toSorted((a, b) => (String(a.Action) < String(b.Action) ? 1 : -1));
-        expect([id, found]).toEqual([id, isNamed ? [send, look] : [send]]);
-      }
-      const withBus = { Properties: { Environment: { Variables: { EVENT_BUS_ARN: arn } } } };
-      const found = Object.keys(synthesised.findResources('AWS::Lambda::Function', withBus));
-      expect(found).toHaveLength(FUNCTIONS.length);
-    },
-  );
 });
 
 describe('the console', () => {
@@ -276,17 +173,3 @@ describe('the secrets of the brands', () => {
 it('I9: never creates a secret', () => {
   both.resourceCountIs('AWS::SecretsManager::Secret', 0);
 });
-
-interface Statement {
-  Action: string | string[];
-  [key: string]: unknown;
-}
-
-function statements(synthesised: Template, report: string): Statement[] {
-  const id = report.replaceAll('_', '');
-  // CDK moves statements that exceed the size of a policy to another policy.
-  return ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']
-    .flatMap((type) => Object.entries(synthesised.findResources(type)))
-    .filter(([name]) => new RegExp(`^${id}Role(Default|Overflow)Policy`).test(name))
-    .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement);
-}

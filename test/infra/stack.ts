@@ -3,7 +3,6 @@ import { Database, type IDatabase } from 'aws-cdk-lib/aws-glue';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { BrandReports, type BrandReportsProps } from '../../infra/brand-reports.ts';
 import { featureFlags } from '../../infra/feature-flags.ts';
-import type { ReportRegistry } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 
 export const ACME = {
@@ -23,19 +22,15 @@ export function appOf(context: object = {}): App {
 export function stackOf(
   settings: object,
   options: {
-    registry?: ReportRegistry;
     app?: App;
     name?: string;
-    version?: string;
-    context?: object;
     props?: (stack: Stack) => Partial<BrandReportsProps>;
   } = {},
 ): Stack {
-  const { registry = reports, name = 'BrandReports', version = '1.0.0' } = options;
-  const app = options.app ?? appOf(options.context);
+  const { name = 'BrandReports', app = appOf() } = options;
   const stack = new Stack(app, name);
   const props = options.props?.(stack);
-  new BrandReports(stack, 'Default', { settings, program: { reports: registry, version }, ...props });
+  new BrandReports(stack, 'Default', { settings, program: { reports, version: '1.0.0' }, ...props });
   // Most settings of tests name no receiver of alarms.
   if (!options.app) Annotations.of(stack).acknowledgeWarning('brand-reports:noReceiver');
   return stack;

@@ -92,7 +92,7 @@ describe('settings', () => {
     ['brands is an object; allowed: one brand or more', { brands: {} }],
     ['brands.Acme! is "Acme!"; allowed: lower-case', { brands: { 'Acme!': ACME } }],
     [
-      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, catalogs, events, deployment; did you mean pagesInFlight?',
+      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, catalogs, deployment; did you mean pagesInFlight?',
       { ...withBrand({}), pagesInflight: 3 },
     ],
     [

@@ -25,8 +25,6 @@ const CONFIG_ERROR = new RegExp(
     'KMS|cryption',
     // A Glue database that is a link to another catalog.
     'FederationSource',
-    // An event bus that does not exist.
-    'ResourceNotFound|AccountId',
   ].join('|'),
   'i',
 );
@@ -94,14 +92,6 @@ export async function unlessFailedWith<T>(
   } catch (error) {
     if (expected.includes(awsFailure(error).name)) return undefined;
     throw error;
-  }
-}
-
-export async function inAws<T>(doing: string, nextStep: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw awsError(error, doing, nextStep);
   }
 }
 

@@ -18,20 +18,12 @@ const LONE_SURROGATE = /\\ud[89a-f][\da-f]{2}(?<=(?<!\\)(?:\\\\)*\\.{5})/g;
 /** Loads the client with the first event, because most runs have no event. */
 const loadSdk = () => import('@aws-sdk/client-eventbridge');
 
-/** @param lakeUrl the `resources` of each event, by which consumers distinguish deployments @param account of this program */
-export function eventBus(busArn: string, lakeUrl: string, account: string): EventSink {
-  const [, partition = '', , region = '', owner = ''] = busArn.split(':');
+/** @param lakeUrl the `resources` of each event, by which consumers distinguish deployments */
+export function eventBus(busArn: string, lakeUrl: string): EventSink {
+  const [, partition = '', , region = ''] = busArn.split(':');
   const Resources = [lakeUrl.replace('s3://', `arn:${partition}:s3:::`)];
-  // PutEvents reports success for a bus that does not exist. The default bus always exists, and only a bus's own
-  // account may describe it.
-  const isChecked = owner === account && !busArn.endsWith(':event-bus/default');
   let opened: EventBridgeClient | undefined;
-  const open = async () => {
-    const { DescribeEventBusCommand, EventBridgeClient } = await loadSdk();
-    const client = new EventBridgeClient({ ...awsClientOptions, region });
-    if (isChecked) await client.send(new DescribeEventBusCommand({ Name: busArn }));
-    return client;
-  };
+  const open = async () => new (await loadSdk()).EventBridgeClient({ ...awsClientOptions, region });
   return {
     async send(events) {
       const entries = events.map(({ type: DetailType, detail }) => {
@@ -64,7 +56,6 @@ async function putEvents(client: EventBridgeClient, busArn: string, batch: PutEv
 }
 
 function refusal(error: unknown, busArn: string): BrandReportsError {
-  const allowed = `Allowed in the setting events.bus: the name of a bus in the deployment's account and region, or the ARN of any bus. Create this bus, or correct the setting, and deploy.`;
-  const policy = `If the bus exists, its own policy has to allow another account events:PutEvents with the source ${EVENT_SOURCE}.`;
-  return awsError(error, `Sending events to ${busArn}`, `${allowed} ${policy}`);
+  const nextStep = `Grant events:PutEvents on the bus with the source ${EVENT_SOURCE}, as the stack does: deploy again.`;
+  return awsError(error, `Sending events to ${busArn}`, nextStep);
 }

@@ -28,7 +28,6 @@ import {
   contended,
   inGlue,
   isOfLaterProgram,
-  isSameView,
   newPartition,
   newTable,
   partitionIndexes,
@@ -102,7 +101,9 @@ export function openGlueCatalog(
     const wanted = prestoView(view, database, program);
     return converge(wanted, (found) => {
       refuseTable(found, database);
-      return isOfLaterProgram(found, program) || isSameView(found, wanted) ? undefined : wanted;
+      // The encoded text contains SQL, columns, types and descriptions.
+      const isSame = found.ViewOriginalText === wanted.ViewOriginalText;
+      return isSame || isOfLaterProgram(found, program) ? undefined : wanted;
     });
   }
 

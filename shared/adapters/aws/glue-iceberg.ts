@@ -1,7 +1,7 @@
 /*
  * The Glue catalog of Iceberg tables uses a database of its own. The table's parameter `metadata_location` names the current
  * metadata, and a commit replaces it on condition of the table's version (I5). The names of metadata that this program
- * writes differ from the names that engines write, so that a commit by somebody else is noticed.
+ * writes differ from the names that engines write, so that no commit builds on metadata of somebody else.
  */
 import { hash } from 'node:crypto';
 import {
@@ -26,14 +26,15 @@ export function openGlueIceberg(
 
   async function load(name: string): Promise<IcebergHead> {
     const read = unlessFailedWith([MISSING], client.send(new GetTableCommand({ DatabaseName, Name: name })));
-    const found = await inGlue(DatabaseName, `Reading the Iceberg table ${name}`, read);
-    const table = found?.Table;
+    const table = (await inGlue(DatabaseName, `Reading the Iceberg table ${name}`, read))?.Table;
     const address = table?.Parameters?.metadata_location;
     const prefix = icebergMetadataPrefix(name);
-    const [, version = 0] = ourName(address, `${store.url}/${prefix}`) ?? [];
+    const start = `${store.url}/${prefix}`;
+    const found = address?.startsWith(start) ? address.slice(start.length) : '';
+    const [, version = 0] = /^v(\d{1,15})-[0-9a-f]{16}\.metadata\.json$/.exec(found) ?? [];
     const metadata = version && address ? await store.get(address.slice(store.url.length + 1)) : undefined;
     return {
-      ...(metadata ? { metadata: metadata.body } : table && { foreign: address ?? 'no metadata' }),
+      ...(metadata && { metadata: metadata.body }),
       async replace(body, shape) {
         const file = `v${Number(version) + 1}-${hash('sha256', body, 'hex').slice(0, 16)}.metadata.json`;
         await store.put(`${prefix}${file}`, body, { ifAbsent: true });
@@ -58,11 +59,6 @@ export function openGlueIceberg(
   }
 
   return { url: store.url, load };
-}
-
-function ourName(address: string | undefined, prefix: string): RegExpExecArray | null {
-  if (!address?.startsWith(prefix)) return null;
-  return /^v(\d{1,15})-[0-9a-f]{16}\.metadata\.json$/.exec(address.slice(prefix.length));
 }
 
 /** Engines take the columns from the metadata; the columns here are for people who read Glue. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type {
   Column as GlueColumn,
   PartitionIndex,
@@ -80,30 +81,21 @@ export function updatedTable(
   { Description, Parameters = {} }: TableInput,
 ): TableInput | undefined {
   const types = typesIn(found);
-  const missing = glueColumns(shape.columns).filter(({ Name }) => !types.has(Name?.toLowerCase()));
-  const comments = new Map(glueColumns(shape.columns).map(({ Name, Comment }) => [Name, Comment]));
-  const present = found.StorageDescriptor?.Columns ?? [];
-  const commented = present.map((column) => ({
-    ...column,
-    Comment: comments.get(column.Name) ?? column.Comment,
-  }));
-  const isCommented = present.every(({ Comment }, place) => Comment === commented[place]?.Comment);
-  const hasParameters = Object.entries(Parameters).every(([key, value]) => found.Parameters?.[key] === value);
-  if (missing.length === 0 && isCommented && hasParameters && found.Description === Description)
-    return undefined;
-  const Columns = [...commented, ...missing];
-  return {
-    Name: found.Name,
+  const wanted = glueColumns(shape.columns);
+  const comments = new Map(wanted.map(({ Name, Comment }) => [Name, Comment]));
+  const present = (found.StorageDescriptor?.Columns ?? []).map((column) => {
+    const Comment = comments.get(column.Name);
+    return Comment === undefined ? column : { ...column, Comment };
+  });
+  const missing = wanted.filter(({ Name }) => !types.has(Name?.toLowerCase()));
+  const { Name, Owner, LastAccessTime, LastAnalyzedTime, Retention, PartitionKeys, TableType } = found;
+  const kept = { Name, Owner, LastAccessTime, LastAnalyzedTime, Retention, PartitionKeys, TableType };
+  const changed = {
     Description,
-    Owner: found.Owner,
-    LastAccessTime: found.LastAccessTime,
-    LastAnalyzedTime: found.LastAnalyzedTime,
-    Retention: found.Retention,
-    PartitionKeys: found.PartitionKeys,
-    TableType: found.TableType,
     Parameters: { ...found.Parameters, ...Parameters },
-    StorageDescriptor: { ...found.StorageDescriptor, Columns },
+    StorageDescriptor: { ...found.StorageDescriptor, Columns: [...present, ...missing] },
   };
+  return isDeepStrictEqual({ ...found, ...changed }, found) ? undefined : { ...kept, ...changed };
 }
 
 /** Trino and Athena treat a table as their view if its comment is this text. */
@@ -150,15 +142,6 @@ const PROGRAM = 'brand-reports:program';
 /** Whether a later program wrote the view: during an upgrade, or after a rollback, both versions may run. */
 export function isOfLaterProgram({ Parameters }: Table, program: string): boolean {
   return isNewer(Parameters?.[PROGRAM] ?? '0', program);
-}
-
-/** Compares the encoded text, which contains SQL, columns, types and descriptions. */
-export function isSameView(found: Table, wanted: TableInput): boolean {
-  return (
-    found.ViewOriginalText === wanted.ViewOriginalText &&
-    !found.Description &&
-    found.Parameters?.comment === VIEW_COMMENT
-  );
 }
 
 export function newPartition(

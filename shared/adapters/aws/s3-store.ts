@@ -52,18 +52,16 @@ export const leaseOnlyRuns: RunRegistry = {
   isDead: async () => false,
 };
 
-/** @param prefix without `/` at either end; `''` is the whole bucket @param owner of the bucket, whom requests name */
-export function openS3Store({
-  client,
-  bucket,
-  prefix,
-  owner,
-}: {
+interface Place {
   client: S3Client;
   bucket: string;
+  /** Without `/` at either end; `''` is the whole bucket. */
   prefix: string;
+  /** Of the bucket, whom messages name. */
   owner?: string | undefined;
-}): ObjectStore {
+}
+
+export function openS3Store({ client, bucket, prefix, owner }: Place): ObjectStore {
   const base = prefix === '' ? '' : `${checkedKey(prefix)}/`;
   const url = `s3://${bucket}/${base}`.replace(/\/$/, '');
   const object = (key: string) => ({ Bucket: bucket, Key: `${base}${checkedKey(key)}` });
@@ -75,12 +73,17 @@ export function openS3Store({
   const failure = (error: unknown, doing: keyof typeof PERMISSIONS, key: string) =>
     awsError(error, `${doing} ${url}/${key}`, nextStep(error, bucket, owner, PERMISSIONS[doing]));
 
-  async function get(key: string): Promise<StoredObject | undefined> {
+  /** @returns `undefined` if it does not exist */
+  async function find(
+    key: string,
+    doing: 'Reading' | 'Reading a version of',
+    VersionId?: string,
+  ): Promise<StoredObject | undefined> {
     try {
-      return await download(client, object(key));
+      return await download(client, { ...object(key), VersionId });
     } catch (error) {
       if (isMissing(error)) return undefined;
-      throw failure(error, 'Reading', key);
+      throw failure(error, doing, key);
     }
   }
 
@@ -146,15 +149,6 @@ export function openS3Store({
     } while (next.KeyMarker !== undefined);
   }
 
-  async function getNoncurrent({ key, version }: NoncurrentVersion): Promise<Uint8Array | undefined> {
-    try {
-      return (await download(client, { ...object(key), VersionId: version })).body;
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw failure(error, 'Reading a version of', key);
-    }
-  }
-
   async function remove(
     objects: readonly ObjectIdentifier[],
     doing: 'Deleting' | 'Deleting versions of',
@@ -176,7 +170,7 @@ export function openS3Store({
 
   return {
     url,
-    get,
+    get: (key) => find(key, 'Reading'),
     range,
     put,
     list,
@@ -187,7 +181,7 @@ export function openS3Store({
       ),
     noncurrent: {
       list: listNoncurrent,
-      get: getNoncurrent,
+      get: async ({ key, version }) => (await find(key, 'Reading a version of', version))?.body,
       delete: (versions) =>
         remove(
           versions.map(({ key, version }) => ({ Key: object(key).Key, VersionId: version })),

@@ -19,10 +19,8 @@ interface SecretSettings {
 /** Each read is a request. @param needsBaseUrl whether a secret must contain the address to which it may be sent */
 export function secretsOf(
   { brands }: SecretSettings,
-  {
-    needsBaseUrl,
-    client = new SecretsManagerClient(awsClientOptions),
-  }: { needsBaseUrl: boolean; client?: SecretsManagerClient },
+  needsBaseUrl: boolean,
+  client = new SecretsManagerClient(awsClientOptions),
 ): CredentialSource {
   return {
     async read(brand) {

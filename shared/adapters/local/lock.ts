@@ -107,20 +107,17 @@ export function createLocalRunRegistry(folder: string): RunRegistry {
   const root = resolve(folder);
   const fileOf = (run: string) => join(root, '.runs', checkedKey(run));
   return {
-    register: (run) => onDisk(root, () => register(root, run, fileOf(run))),
+    register: (run) => onDisk(root, () => register(root, fileOf(run))),
     isDead: (run) => onDisk(root, () => isDead(root, fileOf(run))),
   };
 }
 
-function register(root: string, run: string, file: string): () => Promise<void> {
+function register(root: string, file: string): () => Promise<void> {
   makeLakeFolder(root);
   const lock = tryLock(root, file);
-  if (lock === undefined) {
-    throw new BrandReportsError('bug', 'run_twice', `The run ${run} is already registered`);
-  }
   return async () => {
     if (isLockFile(root, file)) removeFile(file);
-    lock.release();
+    lock?.release();
   };
 }
 

@@ -51,13 +51,6 @@ interface BrandMonth {
   files: readonly DataFile[];
 }
 
-interface FoundTable {
-  table?: IcebergTable;
-  manifests: readonly ManifestFile[];
-  /** The metadata that was found in place of a table of ours. */
-  foreign?: string;
-}
-
 interface Commit {
   snapshotId: number;
   sequence: number;
@@ -83,7 +76,7 @@ export async function publishIceberg(
   changes: readonly IcebergChange[] | 'all',
   mode?: 'expire' | 'anew',
 ): Promise<void> {
-  const { iceberg, report, log, clock, lake } = context;
+  const { iceberg, report, clock, lake } = context;
   const isEmpty = changes !== 'all' && changes.every(({ months }) => months.length === 0);
   if (!iceberg || (isEmpty && !mode)) return;
   const ctx = { ...context, iceberg };
@@ -93,16 +86,7 @@ export async function publishIceberg(
     const old = mode === 'anew' ? await Array.fromAsync(lake.store.list(prefix), ({ key }) => key) : [];
     if (mode === 'anew' && old.length === 0) return;
     const head = await iceberg.catalog.load(report.table);
-    const found = mode === 'anew' ? { manifests: [] } : await tableIn(ctx, head);
-    if (found.foreign !== undefined)
-      log({
-        event: 'iceberg_table_restarted',
-        table: report.table,
-        found: found.foreign,
-        message:
-          'The table did not point at metadata of this lake: somebody else has written it, or the lake was moved. It begins anew with the current rows; earlier snapshots are gone. Nobody but brand-reports may write it.',
-      });
-    const { table, manifests: before } = found;
+    const { table, manifests: before = [] } = (mode !== 'anew' && (await tableIn(ctx, head))) || {};
     const manifestsOf = new Map(before.map((manifest) => [idIn(manifest), manifest]));
     const changed = await changedMonths(ctx, manifestsOf, table ? changes : 'all');
     const fromMs = clock.earlierMs() - iceberg.keptMs;
@@ -126,15 +110,15 @@ export async function publishIceberg(
   );
 }
 
-/** The table and the manifests of its last snapshot, if this program has written it at this very place. */
-async function tableIn(ctx: IcebergReport, { metadata, foreign }: IcebergHead): Promise<FoundTable> {
-  const nothing = (found = foreign) => ({ manifests: [], ...(found !== undefined && { foreign: found }) });
-  if (!metadata) return nothing();
-  const table = ifReadable(parseMetadata, metadata);
-  if (table?.location !== locationOf(ctx)) return nothing(table?.location ?? 'damaged metadata');
-  const list = table.snapshots.at(-1)?.['manifest-list'] ?? '';
-  const manifests = await readAt(ctx, list, readManifestList);
-  return manifests ? { table, manifests } : nothing(list);
+/**
+ * The table and the manifests of its last snapshot, if this program has written it at this very place. Otherwise, as after
+ * a move of the lake or a commit by somebody else, the table begins anew with the current rows.
+ */
+async function tableIn(ctx: IcebergReport, { metadata }: IcebergHead) {
+  const table = metadata && ifReadable(parseMetadata, metadata);
+  if (table?.location !== locationOf(ctx)) return undefined;
+  const manifests = await readAt(ctx, table.snapshots.at(-1)?.['manifest-list'] ?? '', readManifestList);
+  return manifests && { table, manifests };
 }
 
 /** The table with a snapshot in which these months have their current files. Readers do not see it yet. */

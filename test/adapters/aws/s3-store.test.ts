@@ -37,11 +37,6 @@ describe('S3', () => {
     await server.close();
   });
 
-  it('has a URL of bucket and prefix', () => {
-    expect(store.url).toBe('s3://lake/lake');
-    expect(openS3Store({ client: server.client, bucket: 'b', prefix: '' }).url).toBe('s3://b');
-  });
-
   it('I5: reports a conflict if its own write was done but the response was lost, and the write is there', async () => {
     server.faults.loseAnswer = true;
     expect(await store.put('key', body, { ifAbsent: true })).toBe('conflict');

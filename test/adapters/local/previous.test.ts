@@ -57,11 +57,6 @@ describe('a folder', () => {
     expect(version).toMatchObject({ bytes: 3, modifiedAt: mtime });
   });
 
-  it('keeps nothing of a new object', async () => {
-    await write('one');
-    expect(existsSync(join(folder, '.previous'))).toBe(false);
-  });
-
   it('keeps what it kept if a write loses a race', async () => {
     await write('one', 'two');
     expect(await store.put(KEY, Buffer.from('three'), { ifMatch: 'another' })).toBe('conflict');
@@ -84,12 +79,6 @@ describe('a folder', () => {
       false,
       'two',
     ]);
-  });
-
-  it('still has the bytes of an object that was lost', async () => {
-    await write('one', 'two');
-    rmSync(join(folder, KEY));
-    expect(await keptTexts()).toEqual([[KEY, 'one']]);
   });
 
   it('I4: a process that died after it kept the bytes leaves a lake that the next write heals', async () => {

@@ -274,13 +274,4 @@ describe('the runs on a lake folder', () => {
     expect(await runs.isDead('r1')).toBe(true);
     expect(await readdir(join(folder.path, '.runs'))).toEqual([]);
   });
-
-  it('refuse to register a run twice', async () => {
-    const leave = await createLocalRunRegistry(folder.path).register('r1');
-    await expect(createLocalRunRegistry(folder.path).register('r1')).rejects.toMatchObject({
-      kind: 'bug',
-      code: 'run_twice',
-    });
-    await leave();
-  });
 });
