@@ -27,8 +27,6 @@ export interface Finding {
   since: string;
   /** `false` if another reading has to confirm the content first. */
   isCertain: boolean;
-  /** A query of the odd rows; only in `status` and on the page, and missing if no column could be compared. */
-  sql?: string;
 }
 
 export interface FindingFacts extends FieldFacts {

@@ -38,8 +38,6 @@ export interface Problem {
   state?: ProblemState;
   /** Set for a finding: the watcher reports it once, and no longer reports its end from `untilMs` on. */
   finding?: { untilMs: number; isCertain: boolean };
-  /** A query of the odd rows. */
-  sql?: string | undefined;
   /** By which its days are judged. */
   settings?: SettingsName | undefined;
 }
@@ -278,11 +276,11 @@ const OF_CHANGES = [
 /** The findings of the days, the oldest day first. */
 export function findingsIn(table: JudgedTable): Problem[] {
   return table.days.flatMap(({ dt, findings = [] }) =>
-    findings.map(({ check, title, detail, advice, since, isCertain, sql }) => {
+    findings.map(({ check, title, detail, advice, since, isCertain }) => {
       const fromMs = Date.parse(OF_CHANGES.includes(check) ? since : `${dt}T00:00:00Z`);
       return {
         ...ofDay(table, check, dt),
-        ...{ what: title, since, why: detail, remedy: { sentence: advice }, sql },
+        ...{ what: title, since, why: detail, remedy: { sentence: advice } },
         finding: { untilMs: fromMs + REPORTED_MS, isCertain },
       };
     }),

@@ -279,7 +279,7 @@ describe('the page of a brand', () => {
         advice: 'Ask',
         since: failure.since,
       },
-      ...{ isCertain: true, sql: 'SELECT '.repeat(300) },
+      isCertain: true,
     };
     const totals = Object.fromEntries(
       Array.from({ length: 40 }, (_, index) => [`C${index}`, { amount: '1234.50', commission: '12.30' }]),

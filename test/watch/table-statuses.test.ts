@@ -143,7 +143,7 @@ describe('the statuses of some months', () => {
     expect(day('2026-11-17')).toMatchObject({ state: 'missing', readFrom: null, rows: null });
   });
 
-  it('have the setting every, how the last run ended, and a query for each finding with columns that exist', async () => {
+  it('have the setting every, how the last run ended, and the findings of the days', async () => {
     const scope = { report: 'transaction_list', brand: 'acme' };
     const values = { filled: { order_id: 9 } };
     const found = { checks: { findings: { orders_unknown: 3 } }, values };
@@ -174,8 +174,7 @@ describe('the statuses of some months', () => {
     const [finding] = table?.days.find(({ dt }) => dt === '2026-11-18')?.findings ?? [];
     expect(finding).toMatchObject({
       check: 'orders_unknown',
-      sql: expect.stringContaining('CAST("order_id" AS varchar) FROM orders'),
+      detail: '3',
     });
-    expect(finding?.sql).not.toContain('transid');
   });
 });
