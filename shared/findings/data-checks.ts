@@ -182,8 +182,9 @@ async function countSeveralValues(
 ): Promise<number> {
   const met = new Map<string, string>();
   const several = new Set<string>();
-  for await (const { [by]: name, [column]: value } of rowsOf(ctx, content, [by, column])) {
-    if (typeof name !== 'string' || name === '' || value === null || value === undefined) continue;
+  for await (const row of rowsOf(ctx, content, [by, column])) {
+    const [name, value] = [String(row[by] ?? ''), row[column] ?? undefined];
+    if (name === '' || value === undefined) continue;
     const first = met.get(name);
     if (first === undefined) met.set(name, String(value));
     else if (first !== String(value)) several.add(name);
