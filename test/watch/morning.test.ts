@@ -16,8 +16,6 @@ const run = {
   status: 'complete' as const,
   completeAt: '2026-11-20T14:10:00.000Z',
   failedDays: 0,
-  requests: 3,
-  throttles: 0,
 };
 const failed = {
   ...run,
@@ -225,7 +223,7 @@ describe('findings', () => {
     const days = [found('2026-11-01'), found('2026-11-02', HOSTILE)];
     const markup = page({ days });
     expect(part(markup, /^Findings/)).toContain(
-      "orders| orders on 2 days: 2026-11-01 to 2026-11-022026-11-02: &lt;img src=x onerror=alert(1)&gt;; 2026-11-01: 3 Since 2026-11-20 09:10. CellKind.|",
+      'orders| orders on 2 days: 2026-11-01 to 2026-11-022026-11-02: &lt;img src=x onerror=alert(1)&gt;; 2026-11-01: 3 Since 2026-11-20 09:10. CellKind.|',
     );
     expect(markup).not.toContain(HOSTILE);
   });

@@ -5,7 +5,7 @@ import type { DayState } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { problemText, problemsOf, scheduleProblems } from '../../shared/watch/problems.ts';
+import { problemText, problemsOf, silence } from '../../shared/watch/problems.ts';
 import type { TableStatus } from '../../shared/watch/table-statuses.ts';
 import { openProblems } from '../../shared/watch/watcher/news.ts';
 import { NOW_MS, TODAY, failure, madeTable, settingsOf } from './made-statuses.ts';
@@ -17,8 +17,6 @@ const RUN: LastRun = {
   since: ago(DAY_MS),
   status: 'complete',
   failedDays: 0,
-  requests: 40,
-  throttles: 0,
 };
 const FAILED = { status: 'failed', code: 'aws_denied', message: 'grant glue:CreateTable' } as const;
 
@@ -51,7 +49,7 @@ type WatchedReport = ReturnType<typeof watched>;
 
 const candidatesOf = ({ table, policy }: WatchedReport) => [
   ...problemsOf(table, policy, NOW_MS),
-  ...scheduleProblems(table, policy),
+  ...silence(table, policy),
 ];
 
 /** The problems if every candidate was first seen so long ago. */
@@ -88,8 +86,6 @@ describe('a report has no problem', () => {
       watched({}, { lastRun: { ...RUN, ...FAILED, kind: 'transient', since: RUN.at } }),
       HOUR_MS,
     ],
-    ['after one run that was throttled', watched({}, { lastRun: { ...RUN, throttles: 39 } }), HOUR_MS],
-    ['if few responses were HTTP 429', watched({}, { lastRun: { ...RUN, throttles: 3 } }), DAY_MS],
     ['before its first run', watched({}, { lastRun: null }), 5 * HOUR_MS],
   ])('and is not reported %s', (_name, report, seenMs) => {
     expect(kinds(report, seenMs)).toEqual([]);
@@ -188,13 +184,6 @@ describe('a report has a problem', () => {
       0,
       'run failed config',
       'runs fail before they read a day',
-    ],
-    [
-      'if runs are throttled',
-      watched({}, { lastRun: { ...RUN, throttles: 4 } }),
-      3 * HOUR_MS,
-      'throttled',
-      'runs are throttled',
     ],
     [
       'if no run has ever ended',

@@ -30,7 +30,7 @@ import type { Html } from '../html.ts';
 import { type CalendarOptions, pageBrands } from '../page-brand.ts';
 import { changeMessage } from './message.ts';
 import { afterMessage, afterWatch, changeFrom, openProblems, withoutEvents } from './news.ts';
-import { type Problem, findingsIn, findingsSinceClose, problemText, scheduleProblems } from '../problems.ts';
+import { type Problem, findingsIn, findingsSinceClose, problemText, silence } from '../problems.ts';
 import type { Controls } from '../remedies.ts';
 import { type TableStatus, tableStatuses } from '../table-statuses.ts';
 
@@ -160,7 +160,7 @@ function candidatesIn(
     const findings = [...findingsIn(table), ...findingsSinceClose(table, own)].filter(
       ({ finding }) => finding?.isCertain && nowMs < finding.untilMs,
     );
-    return [...problems, ...scheduleProblems(table, policy), ...findings].map((problem) => ({
+    return [...problems, ...silence(table, policy), ...findings].map((problem) => ({
       ...problem,
       settings: settingsName(used, brand),
     }));

@@ -24,17 +24,15 @@ const FAILED: OpenProblem = {
   why: 'config (no_credentials): the secret brand-reports/acme does not exist',
   remedy: { sentence: 'Fix what the message names, then', start: 'sync' },
 };
-const THROTTLED: OpenProblem = {
+const SILENT: OpenProblem = {
   ...FAILED,
-  id: 'globex clicks_list throttled',
+  id: 'globex clicks_list silent',
   brand: 'globex',
   report: 'clicks_list',
-  what: 'runs are throttled',
+  what: 'no further run has ended',
   days: [],
-  why: 'the service answered 40 of 90 requests of the last run with HTTP 429',
-  remedy: {
-    sentence: 'Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy',
-  },
+  why: 'the schedule is off',
+  remedy: { sentence: 'Check that the schedule is on' },
 };
 const SOLVED: Change['solved'][number] = {
   ...{ kind: 'problem', brand: 'acme', report: 'transaction_list' },
@@ -57,7 +55,7 @@ const LINKS =
 describe('a message', () => {
   it('lists new, open and solved problems with their time, their reason and what to do', () => {
     const message = changeMessage(
-      { opened: [FAILED], remaining: [THROTTLED], leaving: [LEAVING], solved: [SOLVED] },
+      { opened: [FAILED], remaining: [SILENT], leaving: [LEAVING], solved: [SOLVED] },
       options,
     );
     expect(message.subject).toBe('BrandReports: problems: 1 new, 1 solved, 3 open');
@@ -71,10 +69,10 @@ NEW
   https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-sync?tab=testing
 
 STILL OPEN
-- globex clicks_list: runs are throttled
+- globex clicks_list: no further run has ended
   since 2026-11-19 06:00 UTC
-  Why: the service answered 40 of 90 requests of the last run with HTTP 429
-  What to do: Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy.
+  Why: the schedule is off
+  What to do: Check that the schedule is on.
 
 GONE FOR THE FIRST TIME
 - globex order_list: 1 day failed: 2026-11-18 (since 2026-11-18 06:00 UTC)
@@ -144,7 +142,7 @@ SOLVED
       'a finding is gone while a problem is open',
       {
         opened: [],
-        remaining: [THROTTLED],
+        remaining: [SILENT],
         leaving: [],
         solved: [{ ...SOLVED, kind: 'finding' }],
       },

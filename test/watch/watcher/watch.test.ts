@@ -62,8 +62,6 @@ async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRu
       since: readFrom,
       status: 'complete',
       failedDays: 0,
-      requests: 3,
-      throttles: 0,
       ...lastRun,
     },
   });
@@ -108,7 +106,7 @@ const keepAlive = (nowMs: number) =>
   setState({
     lastRun: {
       ...{ at: new Date(nowMs).toISOString(), since: new Date(nowMs).toISOString() },
-      ...{ status: 'complete', failedDays: 0, requests: 3, throttles: 0 },
+      ...{ status: 'complete', failedDays: 0 },
     },
   });
 const bus = { send: async (sent: readonly LakeEvent[]) => void events.push(...sent) };
