@@ -91,10 +91,10 @@ export function totalsOf({ totals = {} }: DayFacts): Map<string, string> {
 /** Instead of sums of other fields than the settings name now. */
 export const PENDING = 'after the next reading';
 
-/** Each day has its facts twice on the page, which must not grow beyond 500 kB: the rest is in `coverage`. */
-const MAX_DAY_TEXT = 160;
+/** The page must not grow beyond 500 kB: the rest is in `coverage`. */
+const MAX_DAY_TEXT = 320;
 
-/** The facts of a day besides its state, one fact a line: the same on hover and in the table of numbers. */
+/** The facts of a day besides its state, one fact a line. */
 export function dayLines(day: DayFacts, { at, due }: PageBrand): string[] {
   const { rows, readFrom, nextDue, failure, findings = [] } = day;
   const sums = day.totalsPending
