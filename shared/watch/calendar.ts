@@ -26,11 +26,11 @@ export function calendarPage(
   home?: string,
 ): Html {
   const { nowMs, controls } = options;
-  const brands = pageBrands(tables, lake, options);
+  const brands = pageBrands(tables, options);
   const content = html`${home === undefined ? '' : html`<p><a href="${home}">All brands</a></p>`}
 ${brands.length > 1 ? indexTable(brands.map(indexRow), (name) => `#${name}`) : ''}
 ${brands.map((brand) => section(brand, controls))}
-${legend(brands)}`;
+${brands.length > 0 ? LEGEND : ''}`;
   return page(lake, nowMs, content);
 }
 
@@ -163,36 +163,20 @@ ${brand.tables.map((table) => monthRow(month, table, brand))}</div>
 }
 
 function monthRow(month: string, { table, days }: TableStatus, brand: PageBrand): Html {
-  const shown = days
-    .filter(({ dt }) => monthOf(dt) === month)
-    .map((day) => ({ day, kind: cellKindOf(day, brand.today) }));
   const cells = daysOfMonth(month).map((dt) => {
-    const found = shown.find(({ day }) => day.dt === dt);
-    if (!found) return html`<i></i>`;
-    return html`<i class="${found.kind}" title="${table} ${dt}: ${CELL_KINDS[found.kind].name}"></i>`;
+    const day = days.find((each) => each.dt === dt);
+    if (!day) return html`<i></i>`;
+    const kind = cellKindOf(day, brand.today);
+    return html`<i class="${kind}" title="${table} ${dt}: ${CELL_KINDS[kind].name}"></i>`;
   });
-  const counts = [...Map.groupBy(shown, ({ kind }) => kind)].map(
-    ([kind, cells]) => `${cells.length} ${CELL_KINDS[kind].name}`,
-  );
-  const label = `${table} in ${month}: ${counts.join(', ') || 'no days'}`;
-  return html`<div class="row"><b title="${table}">${table}</b><div class="days" role="img" aria-label="${label}">${cells}</div></div>
+  return html`<div class="row"><b title="${table}">${table}</b><div class="days" role="img" aria-label="${table} in ${month}: see the days in numbers">${cells}</div></div>
 `;
 }
 
-function legend(brands: readonly PageBrand[]): Html {
-  const kinds = brands.flatMap(({ tables, today }) =>
-    tables.flatMap(({ days }) => days.map((day) => cellKindOf(day, today))),
-  );
-  const met = new Set<string>(kinds);
-  const items = Object.entries(CELL_KINDS)
-    .filter(([kind]) => met.has(kind))
-    .map(
-      ([kind, { name, meaning }]) =>
-        html`<li><i class="${kind}"></i><span><b>${name}</b>: ${meaning}</span></li>`,
-    );
-  if (items.length === 0) return html``;
-  return html`<ul class="legend">${items}</ul>`;
-}
+const LEGEND = html`<ul class="legend">${Object.entries(CELL_KINDS).map(
+  ([kind, { name, meaning }]) =>
+    html`<li><i class="${kind}"></i><span><b>${name}</b>: ${meaning}</span></li>`,
+)}</ul>`;
 
 /** The facts of each day, newest day first: as a table, because telephones, keyboards and screen readers cannot hover. */
 function numbers(brand: PageBrand): Html {

@@ -14,7 +14,7 @@ import type { TableStatus } from './table-statuses.ts';
 
 export function morning(brand: PageBrand, controls: Controls): Html {
   const parts = [
-    runs(brand, controls),
+    runs(brand),
     yesterday(brand),
     changedDays(brand),
     closedMonths(brand),
@@ -26,24 +26,19 @@ ${parts.map((part) => (part === '' ? '' : html`<div>${part}</div>`))}</div>
 `;
 }
 
-function runs(brand: PageBrand, controls: Controls): Html | string {
-  const { name, tables, isScheduled } = brand;
+function runs(brand: PageBrand): Html | string {
+  const { name, tables } = brand;
   const enabled = tables.filter(({ every }) => every !== undefined);
   if (enabled.length === 0) return '';
   const heads = ['report', 'last successful run', 'due'];
   const rows = enabled.map((table) => [table.table, lastRunText(table, brand), dueText(table, brand)]);
-  const reports = enabled.map(({ report }) => report);
   return html`<h3>Runs</h3>
-${pageTable(`Runs of ${name}`, heads, rows)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read the due days: ${control(controls('sync', reports, name))}</div>`}
-`;
+${pageTable(`Runs of ${name}`, heads, rows)}`;
 }
 
 /** The time may be up to three hours old, because a run that finds nothing to do is recorded only every three hours. */
-function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): Html | string {
-  if (!lastRun) return 'none yet';
-  const { completeAt, status, since } = lastRun;
-  const success = completeAt === undefined ? 'none yet' : at(completeAt);
-  return status === 'complete' ? success : html`${success}<br>${status} since<br>${at(since)}`;
+function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): string {
+  return lastRun?.completeAt === undefined ? 'none yet' : at(lastRun.completeAt);
 }
 
 function dueText({ days }: TableStatus, { due }: PageBrand): string {

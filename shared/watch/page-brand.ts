@@ -33,27 +33,20 @@ export interface PageBrand {
   closes: readonly Close[];
   problems: readonly Problem[];
   notes: readonly string[];
-  /** Whether schedules start runs; on a laptop they do not. */
-  isScheduled: boolean;
   /** An instant as `2026-11-20 06:02` in the zone. */
   at: (iso: string) => string;
   /** The same for a due time, which may be in the past. */
   due: (iso: string) => string;
 }
 
-export function pageBrands(
-  tables: readonly TableStatus[],
-  lake: string,
-  options: CalendarOptions,
-): PageBrand[] {
+export function pageBrands(tables: readonly TableStatus[], options: CalendarOptions): PageBrand[] {
   const byBrand = [...Map.groupBy(tables, ({ brand }) => brand)];
-  return byBrand.map(([name, own]) => pageBrand(name, own, lake, options));
+  return byBrand.map(([name, own]) => pageBrand(name, own, options));
 }
 
 function pageBrand(
   name: string,
   tables: readonly TableStatus[],
-  lake: string,
   { settings, nowMs, span = {}, closes = [], notes = [] }: CalendarOptions,
 ): PageBrand {
   const zone = settings.brands[name]?.timeZone;
@@ -65,7 +58,6 @@ function pageBrand(
   });
   const at = (iso: string) => format.format(Date.parse(iso));
   const due = (iso: string) => (Date.parse(iso) <= nowMs ? 'at the next run' : at(iso));
-  const isScheduled = lake.startsWith('s3://') && settings.deployment.schedules;
   const own = closes.filter(({ brand }) => brand === name).toReversed();
   const noted = notes.flatMap(({ brand, text }) => (brand === name ? [text] : []));
   const problems = tables.flatMap((table) => table.problems);
@@ -75,7 +67,7 @@ function pageBrand(
   }));
   const given = settings.brands[name];
   return {
-    ...{ name, zone, today, nowMs, tables: shown, closes: own, problems, notes: noted, isScheduled, at, due },
+    ...{ name, zone, today, nowMs, tables: shown, closes: own, problems, notes: noted, at, due },
     settings: given && hashOfSettings(given),
   };
 }

@@ -79,17 +79,8 @@ describe('the calendar', () => {
     expect(rows.map((row) => row.split('</div>')[0]?.match(/<i[ >]/g)?.length)).toEqual([30, 31, 30]);
   });
 
-  it('describes each row in text for screen readers', () => {
-    const markup = drawn([madeTable('order_list', everyState)]);
-    expect(markup).toContain(
-      'aria-label="orders in 2026-10: 1 missing, 1 in progress, 19 settled, 10 complete"',
-    );
-  });
-
-  it('explains exactly the kinds of cells that it shows', () => {
-    const names = (markup: string) => textOf(markup, 'legend').match(/[a-z ]+(?=:)/g) ?? [];
-    expect(names(drawn([madeTable('order_list')])).length).toBe(3);
-    expect(names(drawn([madeTable('order_list', everyState)])).length).toBe(8);
+  it('explains every kind of cell', () => {
+    expect(textOf(drawn([madeTable('order_list')]), 'legend').match(/[a-z ]+(?=:)/g)?.length).toBe(10);
   });
 });
 
@@ -227,7 +218,7 @@ describe('the index', () => {
       madeTable('order_list', {}, { brand: 'damaged', damaged: [{ key: 'ledger/x', message: 'no' }] }),
     ];
     const options = { settings: settingsOf('well', 'late'), nowMs: NOW_MS, controls: onCommandLine };
-    const rows = pageBrands(brandsOf, './lake', options).map(indexRow);
+    const rows = pageBrands(brandsOf, options).map(indexRow);
     const { markup } = indexPage(rows, './lake', NOW_MS, (brand) => `pages/${brand}.html`);
     const linked = [...markup.matchAll(/<a href="pages\/([^"]*)\.html">/g)].map(([, brand]) => brand);
     expect(linked).toEqual(['failed', 'damaged', 'gap', 'late', 'a-bit-late', 'well']);

@@ -206,7 +206,7 @@ async function writeBrandPage(
 ): Promise<{ rows: IndexRow[]; failure?: BrandReportsError }> {
   const { notes } = settingsInUse(lake, settings, 'the deployment');
   const options = { ...shown, settings, controls, notes };
-  const rows = pageBrands(tables, store.url, options).map(indexRow);
+  const rows = pageBrands(tables, options).map(indexRow);
   try {
     const page = calendarPage(tables, store.url, options, pageAt(COVERAGE_PAGE_KEY));
     for (const { name } of rows) await writePage(store, brandPageKey(name), page);
