@@ -76,7 +76,7 @@ export function problemsOf(table: JudgedTable, policy: Policy | undefined, nowMs
   const daysOf = (state: ProblemState) => byState.get(state) ?? [];
   const graceMs = policy ? gracePeriodMs(policy) : 0;
   const problems = named(table, [
-    ...damagedDocuments(table),
+    ...damagedState(table),
     ...(policy && table.lastRun ? failedRun(table.lastRun, graceMs) : []),
     ...failedDays(daysOf('failed'), graceMs),
     ...missingDays(table, daysOf('missing'), addDays(today, -1), graceMs),
@@ -192,23 +192,20 @@ function remedyOfFailure(kind: ErrorKind | undefined): Remedy {
     : { sentence: 'Every run tries again. To try now', start: 'sync' };
 }
 
-/** The documents that have no day in the table: the days of a damaged ledger have failed. */
-function damagedDocuments({ damaged = [], days }: JudgedTable): Nameless[] {
-  const months = new Set<string | undefined>(days.map(({ dt }) => monthOf(dt)));
-  return damaged.flatMap(({ key, month, message }) =>
-    months.has(month)
-      ? []
-      : [
-          {
-            kind: `damaged ${key}`,
-            what: `${month ?? 'the report state'} is damaged`,
-            state: 'failed' as const,
-            graceMs: 0,
-            why: message,
-            remedy: remedyOfFailure('config'),
-          },
-        ],
-  );
+/** A damaged report state; the days of a damaged ledger have failed. */
+function damagedState({ damaged = [] }: JudgedTable): Nameless[] {
+  const found = damaged.find(({ month }) => month === undefined);
+  if (!found) return [];
+  return [
+    {
+      kind: `damaged ${found.key}`,
+      what: 'the report state is damaged',
+      state: 'failed',
+      graceMs: 0,
+      why: found.message,
+      remedy: remedyOfFailure('config'),
+    },
+  ];
 }
 
 /**

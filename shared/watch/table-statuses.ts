@@ -1,4 +1,4 @@
-import { dayOf, daysFrom, monthOf } from '../base/days.ts';
+import { dayOf, daysFrom, daysOfMonth, monthOf } from '../base/days.ts';
 import { type RoleGap, roleGaps } from '../lake/role-gaps.ts';
 import type { NeedsMonth, ReportLedgers } from '../lake/read.ts';
 import { damagedDay, dayFacts, reportDaysIn } from '../day/day-facts.ts';
@@ -56,7 +56,9 @@ function tableStatus(
   const known = reportDaysIn(lake, of);
   const expected = policy ? daysFrom(policy.startDate, today) : [];
   const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }, nowMs) ? [day] : []));
-  const all = [...new Set([...stored, ...expected])];
+  // A damaged ledger may have had every day of its month.
+  const lost = damaged.flatMap(({ month }) => (month === undefined ? [] : daysOfMonth(month)));
+  const all = [...new Set([...stored, ...expected, ...lost.filter((day) => day <= today)])];
   const shown = new Set([...new Set(all.map(monthOf))].filter((month) => !own || isShown(month, own)));
   const days = all
     .filter((day) => shown.has(monthOf(day)))
