@@ -5,10 +5,10 @@ import type { DayState } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { problemText, problemsOf, silence } from '../../shared/watch/problems.ts';
+import { findingsIn, problemText, problemsOf, silence } from '../../shared/watch/problems.ts';
 import type { TableStatus } from '../../shared/watch/table-statuses.ts';
 import { openProblems } from '../../shared/watch/watcher/news.ts';
-import { NOW_MS, TODAY, failure, madeTable, settingsOf } from './made-statuses.ts';
+import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made-statuses.ts';
 
 const ago = (ms: number) => new Date(NOW_MS - ms).toISOString();
 const YESTERDAY = addDays(TODAY, -1);
@@ -206,5 +206,22 @@ describe('a report has a problem', () => {
     expect(problemsSeen(watched({ [YESTERDAY]: 'failed' }), 0)[0]?.since).toBe(failure.since);
     const [missing] = problemsSeen(watched({ [YESTERDAY]: 'missing' }), DAY_MS);
     expect(missing?.since).toBe(ago(DAY_MS));
+  });
+});
+
+describe('a finding', () => {
+  const found = (check: string) => {
+    const since = ago(HOUR_MS);
+    const finding = { check, title: check, detail: '3', advice: 'Ask', since, isCertain: true };
+    const days = [{ ...statusDay('2026-10-01', 'complete'), findings: [finding] }];
+    return findingsIn(madeTable('order_list', {}, { days })).map((each) => each.finding?.untilMs);
+  };
+
+  it.each<[string, number]>([
+    ['rows_fell', NOW_MS - HOUR_MS],
+    ['new_column', NOW_MS - HOUR_MS],
+    ['unusual_rows', Date.parse('2026-10-01')],
+  ])('%s is reported for two weeks', (check, fromMs) => {
+    expect(found(check)).toEqual([fromMs + 14 * DAY_MS]);
   });
 });

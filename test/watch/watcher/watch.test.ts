@@ -151,13 +151,6 @@ describe('a watcher run', () => {
     expect((await runWatcher(NOW_MS + 1)).problems.map(({ what }) => what)).toEqual([]);
   });
 
-  it('reports that no run has ended, even if the last run ended by a clock that was weeks ahead', async () => {
-    await fill({}, { at: new Date(NOW_MS + 20 * DAY_MS).toISOString() });
-    await runWatcher();
-    const { problems } = await runWatcher(NOW_MS + 6 * HOUR_MS);
-    expect(problems.map(({ what }) => what)).toContain('no run has ended yet');
-  });
-
   it('reports a failed day of a year ago that is due by the report state', async () => {
     await fill({ [FIRST]: { failure } });
     await runWatcher();
@@ -307,15 +300,6 @@ describe('the events of a watcher run', () => {
     expect(messages).toHaveLength(2);
   });
 
-  it('are forgotten if the settings disable them, so a problem that comes back is opened anew', async () => {
-    await fill({ [YESTERDAY]: { failure } });
-    await runWatcher();
-    await setDay(YESTERDAY, readDay(settings, 'order_list'));
-    for (const nowMs of [hours(1), hours(2), hours(3)]) await runWatcher(nowMs);
-    const record = JSON.parse(Buffer.from((await store.get(WATCH_KEY))?.body ?? '').toString());
-    expect(Object.keys(record.seen)).not.toContain(`acme order_list failed ${failure.code}`);
-  });
-
   it('wait while the bus refuses them, but messages are sent', async () => {
     await fill({ [YESTERDAY]: { failure } });
     await expect(runWatcher(NOW_MS, { events: { send: refuses('no bus') } })).rejects.toThrow('no bus');
@@ -374,16 +358,9 @@ describe('a finding', () => {
       'that is more than two weeks old',
       { [YESTERDAY]: fallen({ checks: { before: { ...before, at: '2026-11-06T15:00:00.000Z' } } }) },
     ],
-    ['of an unusual day of the history', { '2026-11-05': readDay(settings, 'order_list', { rows: 1 }) }],
   ])('is not reported: a finding %s', async (_name, days) => {
     await fill(days);
     expect(await runWatcher()).toEqual({ problems: [], message: null });
-  });
-
-  it('about a day that was usual until now is reported', async () => {
-    await fill({ [YESTERDAY]: readDay(settings, 'order_list', { rows: 1 }) });
-    await runWatcher();
-    expect(messages[0]?.text).toContain(`Why: ${YESTERDAY}: 1 row, usual are about 1234\n`);
   });
 
   it('about an old month stays open even if nothing in that month is due by the report state', async () => {
@@ -393,59 +370,12 @@ describe('a finding', () => {
     await setState({ months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
     await runWatcher();
     await setState({ months });
-    await runAgain(1);
+    for (const hours of [1, 2, 3]) await runAgain(hours);
     expect(subjects()).toEqual(['findings: 1 new']);
   });
 });
 
-describe('new columns', () => {
-  const readWith = (day: string, filled: Record<string, number>) => ({
-    ...readDay(settings, 'order_list', { rows: 1200, values: { filled: { id: 1200, ...filled } } }),
-    firstCommittedAt: `${addDays(day, 1)}T00:10:00.000Z`,
-  });
-
-  it('are reported for two weeks from the reading that first saw one, however old its day is', async () => {
-    const OLD = addDays(TODAY, -40);
-    const before = daysFrom(addDays(OLD, -20), addDays(OLD, -1));
-    await fill({
-      ...Object.fromEntries(before.map((day) => [day, readWith(day, {})])),
-      [OLD]: { ...readWith(OLD, { paid_on: 7 }), filledAtFirst: { paid_on: 0 } },
-    });
-    const schema = {
-      ...{ version: 1, table: 'orders', recentWrites: [] },
-      columns: [
-        ...[
-          { name: '_rescued', type: 'string' },
-          { name: '_synced_at', type: 'timestamp' },
-        ],
-        { name: 'paid_on', type: 'string', field: 'paid_on' },
-      ],
-      firstSeen: { paid_on: { day: OLD, at: new Date(NOW_MS - HOUR_MS).toISOString() } },
-    };
-    await store.put(schemaKey('orders'), Buffer.from(JSON.stringify(schema)), { ifAbsent: true });
-    await runWatcher();
-    expect(messages[0]?.text).toContain(`new columns on 1 day: ${OLD}`);
-    expect(messages[0]?.text).toContain(`Why: ${OLD}: paid_on in 7 of 1200 rows\n`);
-  });
-});
-
 describe('a watcher run that fails', () => {
-  const notReported = {
-    tell: async () => {
-      throw new BrandReportsError('config', 'aws_refused', 'grant sns:Publish');
-    },
-  };
-
-  it('to send its message has drawn the calendar, and the next run an hour later sends it', async () => {
-    await fill({ [YESTERDAY]: { failure } });
-    await expect(runWatcher(NOW_MS, { notifier: notReported })).rejects.toThrow('grant sns:Publish');
-    expect(await page()).toContain(failure.message);
-    await runWatcher(NOW_MS + HOUR_MS / 2);
-    expect(messages).toEqual([]);
-    await runWatcher(NOW_MS + HOUR_MS);
-    expect(messages).toHaveLength(1);
-  });
-
   it('to read the lake publishes no number, so that its alarm is raised', async () => {
     const broken = {
       ...store,
