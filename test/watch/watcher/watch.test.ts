@@ -364,10 +364,10 @@ describe('a finding', () => {
   });
 
   it('about an old month stays open even if nothing in that month is due by the report state', async () => {
-    const old = '2026-07-06';
+    const old = '2026-06-06';
     await fill({ [old]: fallen() });
     const months = await monthsOfState();
-    await setState({ months: { ...months, '2026-07': { nextDue: new Date(NOW_MS).toISOString() } } });
+    await setState({ months: { ...months, '2026-06': { nextDue: new Date(NOW_MS).toISOString() } } });
     await runWatcher();
     await setState({ months });
     for (const hours of [1, 1.1]) await runAgain(hours);
