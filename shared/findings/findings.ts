@@ -58,7 +58,7 @@ const COMMON = {
   came_back_empty: {
     title: 'the service has no records of the day any more',
     advice:
-      'The day keeps its rows. Nothing is to be done if the service forgets old records. Otherwise, if the dashboard has none either, read the day again with --accept-fewer',
+      'The day keeps its rows. Nothing is to be done if the service forgets old records. Otherwise, if the dashboard has no records either, read the day again with --accept-fewer',
   },
   rows_kept: {
     title: 'the service has fewer records than the day',
