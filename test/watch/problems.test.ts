@@ -127,72 +127,48 @@ describe('days in progress', () => {
 });
 
 describe('a report has a problem', () => {
-  it.each<[string, WatchedReport, number, string, string]>([
+  it.each<[what: string, WatchedReport, seenMs: number, id: string]>([
     [
-      'if days failed',
+      '2 days failed: 2026-11-17, 2026-11-19',
       watched({ [YESTERDAY]: 'failed', '2026-11-17': 'failed' }),
       0,
       'failed no_list',
-      '2 days failed: 2026-11-17, 2026-11-19',
     ],
     [
-      'if a day failed again without an answer',
+      '1 day failed: 2026-11-19',
       watched({}, { table: failedTable({ kind: 'transient', code: 'http_503', times: 2 }) }),
       0,
       'failed transient',
-      '1 day failed: 2026-11-19',
     ],
+    ['1 day missing: 2026-11-19', watched({ [YESTERDAY]: 'missing' }), 2 * HOUR_MS, 'missing'],
     [
-      'if a day was not read although the schedule has passed',
-      watched({ [YESTERDAY]: 'missing' }),
-      2 * HOUR_MS,
-      'missing',
-      '1 day missing: 2026-11-19',
-    ],
-    [
-      'if the history is not read for days',
+      '2 days missing: 2026-09-10 to 2026-09-11',
       watched({ '2026-09-10': 'missing', '2026-09-11': 'missing' }),
       3 * DAY_MS,
       'history',
-      '2 days missing: 2026-09-10 to 2026-09-11',
     ],
     [
-      'if a day is in progress for a day',
+      '1 day in progress: 2026-11-19',
       watched({ [YESTERDAY]: 'in_progress' }),
       DAY_MS,
       'in_progress 2026-11-19',
-      '1 day in progress: 2026-11-19',
     ],
-    ['if days are overdue', watched({ [YESTERDAY]: 'overdue' }), 0, 'overdue', '1 day overdue: 2026-11-19'],
+    ['1 day overdue: 2026-11-19', watched({ [YESTERDAY]: 'overdue' }), 0, 'overdue'],
+    ['1 day unverified: 2026-11-19', watched({ [YESTERDAY]: 'unverified' }), 2 * HOUR_MS, 'unverified'],
     [
-      'if it has never returned a record',
-      watched({ [YESTERDAY]: 'unverified' }),
-      2 * HOUR_MS,
-      'unverified',
-      '1 day unverified: 2026-11-19',
-    ],
-    [
-      'if runs fail before they read a day',
+      'runs fail before they read a day',
       watched({}, { lastRun: { ...RUN, ...FAILED, kind: 'config' } }),
       0,
       'run failed config',
-      'runs fail before they read a day',
     ],
     [
-      'if the clocks differ by more than a day',
+      'runs fail before they read a day',
       watched({}, { lastRun: { ...RUN, ...FAILED, status: 'incomplete', kind: 'config' } }),
       0,
       'run failed config',
-      'runs fail before they read a day',
     ],
-    [
-      'if no run has ever ended',
-      watched({}, { lastRun: null }),
-      6 * HOUR_MS,
-      'never_run',
-      'no run has ended yet',
-    ],
-  ])('and is reported %s', (_name, report, seenMs, id, what) => {
+    ['no run has ended yet', watched({}, { lastRun: null }), 6 * HOUR_MS, 'never_run'],
+  ])('and it is reported: %s', (what, report, seenMs, id) => {
     expect(problemsSeen(report, seenMs)).toEqual([{ id, what, since: expect.any(String) }]);
   });
 
