@@ -247,8 +247,6 @@ async function documentsOfOne() {
         completeAt: at,
         status: 'complete',
         failedDays: 0,
-        requests: 3,
-        throttles: 0,
       },
     }));
   }

@@ -1,5 +1,5 @@
-import { type DayFacts, damagedDay, missingDay } from '../shared/day/day-facts.ts';
-import { addDays, dayOf, daysFrom, daysOfMonth } from '../shared/base/days.ts';
+import { type DayFacts, missingDay } from '../shared/day/day-facts.ts';
+import { addDays, dayOf, daysFrom } from '../shared/base/days.ts';
 import { listed } from '../shared/findings/index.ts';
 import type { ReportLedgers } from '../shared/lake/read.ts';
 import { isComplete } from '../shared/planning/day-state.ts';
@@ -15,15 +15,10 @@ export type LakeDay = DayFacts & { brand: string; report: string; table: string;
 
 /** A report without settings is expected from its first to its last day, or to yesterday if there are no settings at all. */
 export function lakeDays(lake: readonly ReportLedgers[], settings: LakeSettings | undefined, nowMs: number) {
-  return tableStatuses(settings, reports, lake, nowMs).flatMap(({ days, every, damaged = [], ...of }) => {
+  return tableStatuses(settings, reports, lake, nowMs).flatMap(({ days, every, ...of }) => {
     const { brand, report, table } = of;
     const today = dayOf(nowMs, settings?.brands[brand]?.timeZone ?? 'UTC');
-    // A damaged ledger may have had every day of its month.
-    const lost = damaged.flatMap(({ month, message }) =>
-      (month === undefined ? [] : daysOfMonth(month)).map((dt) => damagedDay(dt, message)),
-    );
-    const all = [...lost.filter(({ dt }) => dt <= today), ...days];
-    const known = new Map(all.map((day) => [day.dt, day]));
+    const known = new Map(days.map((day) => [day.dt, day]));
     const dts = [...known.keys(), ...(settings ? [] : [addDays(today, -1)])].sort();
     const expected = every === undefined ? daysFrom(dts[0] ?? today, dts.at(-1) ?? '') : dts;
     return expected.map((dt): LakeDay => {

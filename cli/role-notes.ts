@@ -32,7 +32,7 @@ export function gapNotes(
 ): string[] {
   const notes = ledgers.flatMap((own) => {
     const fields = roles.get(own.report.table)?.[own.brand]?.fields;
-    return roleGaps(own, reports, fields, true)
+    return roleGaps(own, reports, fields)
       .map((gap) => ({ ...gap, views: gap.views.filter(isNamed) }))
       .filter(({ views }) => views.length > 0)
       .map((gap) => `${gapText(gap)}: ${gap.setting}`);

@@ -19,7 +19,7 @@ import { errorSummary } from '../base/outcome.ts';
 import { COMPARED_DAYS } from './field-findings.ts';
 import { type FindingFacts, entriesIn, findingsOf } from './findings.ts';
 import type { Check, ReportDefinition } from '../reports/definition.ts';
-import { type RoleColumn, fieldsIn, placesOf, textAt } from '../reports/roles.ts';
+import { fieldsIn, placesOf, textAt } from '../reports/roles.ts';
 import type { BrandReport, RunContext } from '../context/context.ts';
 
 /**
@@ -155,23 +155,20 @@ async function* idsIn(
   columns: readonly string[],
 ): AsyncGenerator<string, void, undefined> {
   const set = columns.includes('order_id') ? orderIdOf(ctx, content.report) : undefined;
-  const places = set && placesOf((await ctx.schemaOf(content.report).cached()).columns, set);
-  const read = places ? places.map(({ column }) => column.name) : columns;
-  for await (const row of rowsOf(ctx, content, [...new Set(read)])) {
-    if (!places) yield* textsIn(row);
-    const first = places?.map((place) => textAtPlace(row, place)).find((text) => text);
-    if (first) yield first;
+  const places = placesOf((await ctx.schemaOf(content.report).cached()).columns, set ?? columns);
+  for await (const row of rowsOf(ctx, content, [...new Set(places.map(({ column }) => column.name))])) {
+    const ids = places.flatMap(({ column, path }) => {
+      const text = textIn(row[column.name]);
+      return (path.length > 0 ? textAt(text, path) : text) || [];
+    });
+    // Of a list of fields, the first that has a value counts.
+    yield* set ? ids.slice(0, 1) : ids;
   }
 }
 
 function orderIdOf({ brandSettings }: RunContext, { name }: ReportDefinition): readonly string[] | undefined {
   const set = brandSettings.reports[name]?.fields.order_id ?? undefined;
   return set === undefined ? undefined : [set].flat();
-}
-
-function textAtPlace(row: Row, { column: { name }, path }: RoleColumn): string | undefined {
-  const [text] = textsIn({ [name]: row[name] ?? null });
-  return path.length > 0 && text !== undefined ? textAt(text, path) : text;
 }
 
 /** I12: keeps each value of `by` in memory once, with the first value of `column` that occurs with it. */
@@ -182,8 +179,10 @@ async function countSeveralValues(
 ): Promise<number> {
   const met = new Map<string, string>();
   const several = new Set<string>();
-  for await (const { [by]: name, [column]: value } of rowsOf(ctx, content, [by, column])) {
-    if (typeof name !== 'string' || name === '' || value === null || value === undefined) continue;
+  for await (const row of rowsOf(ctx, content, [by, column])) {
+    const name = String(row[by] ?? '');
+    const { [column]: value } = row;
+    if (name === '' || value === null || value === undefined) continue;
     const first = met.get(name);
     if (first === undefined) met.set(name, String(value));
     else if (first !== String(value)) several.add(name);
@@ -191,12 +190,9 @@ async function countSeveralValues(
   return several.size;
 }
 
-/** Values that identify something: texts, and whole numbers as their digits. */
-function* textsIn(row: Row): Generator<string, void, undefined> {
-  for (const value of Object.values(row)) {
-    if (typeof value === 'string' && value !== '') yield value;
-    if (typeof value === 'bigint') yield String(value);
-  }
+/** Texts, and whole numbers as their digits, identify something. */
+function textIn(value: Row[string]): string {
+  return typeof value === 'string' || typeof value === 'bigint' ? String(value) : '';
 }
 
 async function* rowsOf(

@@ -27,8 +27,6 @@ export interface Finding {
   since: string;
   /** `false` if another reading has to confirm the content first. */
   isCertain: boolean;
-  /** A query of the odd rows; only in `status` and on the page, and missing if no column could be compared. */
-  sql?: string;
 }
 
 export interface FindingFacts extends FieldFacts {
@@ -43,78 +41,66 @@ const MAX_SHOWN = 60;
 const COMMON = {
   rows_fell: {
     title: 'rows fell',
-    advice:
-      'Compare the day with the dashboard of the brand. If the service has lost records, inform its operator: later readings bring them back by themselves',
+    advice: 'Compare the day with the dashboard. If the service has lost records, inform its operator',
   },
   sum_fell: {
     title: 'the sum of commission fell',
-    advice:
-      'Compare the day with the dashboard of the brand. Nothing is to be done if orders were cancelled or corrected',
+    advice: 'Compare the day with the dashboard: cancelled or corrected orders explain it',
   },
   lookups_given_up: {
     title: 'lookups refused at every try',
-    advice:
-      'Ask the operator of the service why it refuses them. When it accepts them again, read the day again by its date',
+    advice: 'Ask the operator of the service why it refuses them, then read the day again by its date',
   },
   never_agrees: {
     title: 'no two readings agree',
-    advice:
-      'brand-reports diff shows the field that differs in every response: report it to the operator of the service. The day has the last response, and is re-read according to the refresh policy',
+    advice: 'Report the field that brand-reports diff shows to the operator of the service',
   },
   came_back_empty: {
     title: 'the service has no records of the day any more',
     advice:
-      'The day keeps its rows. Nothing is to be done if the service keeps its records only for a limited time. Otherwise compare the day with the dashboard of the brand; if it has no records there, read the day again with --accept-fewer',
+      'The day keeps its rows. Nothing is to be done if the service forgets old records. Otherwise, if the dashboard has no records either, read the day again with --accept-fewer',
   },
   rows_kept: {
     title: 'the service has fewer records than the day',
     advice:
-      'Nothing is to be done if the service keeps its records only for a limited time. If the service is right, read the day again with --accept-fewer',
+      'Nothing is to be done if the service forgets old records. If it is right, read the day again with --accept-fewer',
   },
   given_up: {
     title: 'not confirmed by its last readings',
-    advice:
-      'The day keeps what was read before, and is not read again. Compare it with the dashboard of the brand; to read it again, use --from and --to',
+    advice: 'Compare the day with the dashboard; to read it again, use --from and --to',
   },
   zone_seam: {
     title: 'another time zone than the day before',
-    advice:
-      'Settled and kept days stay in the time zone in which they were read, so hours between the two zones are in both days or in neither. To move the earlier days to the new zone too, read them again by their dates',
+    advice: 'Hours between the zones are in both days or in neither: read the earlier days by their dates',
   },
   key_unused: {
     title: 'the setting "key" does not identify every record',
-    advice:
-      'It was not used to drop records. Set "key" to the field, or the fields together, that are different in every record, then rebuild the day',
+    advice: 'Set "key" to the fields that are different in every record, then rebuild the day',
   },
   unknown_states: {
     title: 'states that the interface does not define',
     advice:
-      'Views count such records as neither void nor paid. Map each word to new, mixed, locked, void, effective or paid',
+      'Views count them as neither void nor paid. Map each to new, mixed, locked, void, effective or paid',
   },
   unreadable_amounts: {
     title: 'values that are no amounts',
-    advice:
-      'Views have NULL for them, and close refuses the month. Ask the operator of the service to send plain numbers such as 1500.25',
+    advice: 'Views have NULL, and close refuses the month: ask the operator for numbers such as 1500.25',
   },
   new_column: {
     title: 'new columns',
-    advice:
-      'Nothing is to be done: the values of the first day have decided their types. The setting "columns" can name other types',
+    advice: 'Nothing is to be done; the setting "columns" can name other types',
   },
   emptied_column: {
     title: 'columns without a value that had values before',
-    advice:
-      'Ask the operator of the service whether their fields were renamed: queries of these columns find NULL. If it is a mistake, later readings bring the values back by themselves',
+    advice: 'Ask the operator of the service whether their fields were renamed: queries find NULL in them',
   },
   history_anew: {
     title: 'what the day was before is no longer known',
-    advice:
-      'Its earlier changes are in no statement and in no query of the past. If a field differs in every response, report it to the operator of the service; if objects are lost, brand-reports verify shows what else is',
+    advice: 'Report a field that differs in every response; otherwise run brand-reports verify',
   },
   unusual_rows: {
     title: 'unusual number of rows for the weekday',
-    advice:
-      'Nothing is to be done if a campaign or an outage of the shop explains it. Otherwise compare the day with the dashboard of the brand',
+    advice: 'If no campaign or outage of the shop explains it, compare the day with the dashboard',
   },
 } as const;
 

@@ -8,4 +8,3 @@ export {
   findingsOf,
   carriedChecks,
 } from './findings.ts';
-export { type FindingPlace, changesSql, findingSql } from './finding-sql.ts';

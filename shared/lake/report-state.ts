@@ -49,8 +49,6 @@ const lastRun = storedObject(() => ({
   message: z.optional(z.string()),
   /** How many days failed; 0 if the run failed before it read a day. */
   failedDays: storedCount,
-  requests: storedCount,
-  throttles: storedCount,
 }));
 
 const state = storedObject(() => ({

@@ -33,15 +33,11 @@ const OPTIONAL: readonly Role[] = ['line_state'];
 /** Roles without which sums are NULL. */
 const OF_SUMS: readonly Role[] = ['amount', 'commission', 'state'];
 
-/**
- * @param set the setting `fields`; missing: the setting of the last run
- * @param withExcluded also the roles of sums that the settings exclude with null
- */
+/** Also the roles of sums that the settings exclude with null. @param set `fields`; missing: the setting of the last run */
 export function roleGaps(
   { brand, report, ledgers, inLake, columns }: ReportLedgers,
   reports: ReportRegistry,
   set: RoleFields | undefined = rolesOf(inLake?.settings, report).fields,
-  withExcluded = false,
 ): RoleGap[] {
   if (!columns || !hasRows(ledgers.values())) return [];
   const days = [...ledgers.values()]
@@ -54,7 +50,7 @@ export function roleGaps(
   return ROLES.flatMap((role): RoleGap[] => {
     const { [role]: own = [] } = fields;
     const isExcluded = set?.[role] === null;
-    const isShown = withExcluded && OF_SUMS.includes(role) && !(role === 'state' && fields.line_state);
+    const isShown = OF_SUMS.includes(role) && !(role === 'state' && fields.line_state);
     if (OPTIONAL.includes(role) || (isExcluded && !isShown)) return [];
     // Without a currency the place of an amount is open, and the gap of the currency reports that.
     const places = placesOf(columns, own);

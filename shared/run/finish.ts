@@ -35,7 +35,7 @@ export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
   sizeBefore: number | undefined;
 }
 
-export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'requests' | 'throttles'>;
+export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days'>;
 
 /** A report whose days are read: its end is the steps of `sync.ts`, each for all reports of the brand. */
 export interface Ending extends EndingReport {
@@ -136,12 +136,9 @@ export async function recordFailedRun(ctx: RunContext, ended: EndedReport): Prom
   }
 }
 
-function lastRunOf(
-  { clock }: RunContext,
-  { status, error, days, requests, throttles }: EndedReport,
-): Omit<LastRun, 'since'> {
+function lastRunOf({ clock }: RunContext, { status, error, days }: EndedReport): Omit<LastRun, 'since'> {
   const at = new Date(clock.wallMs()).toISOString();
-  return { at, status, ...error, failedDays: countFailedDays(days), requests, throttles };
+  return { at, status, ...error, failedDays: countFailedDays(days) };
 }
 
 /** After two days there is time in any case, or runs whose time is always up would never do the daily work. */

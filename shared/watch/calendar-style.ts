@@ -44,17 +44,18 @@ code{display:block;margin-top:4px;padding:4px 8px;border:1px solid var(--line);b
 a{color:var(--busy)}
 summary{cursor:pointer;font-size:13px}
 .scroll{max-height:70vh;margin-bottom:8px;overflow:auto}
+.morning tr:has(:nth-child(6)) td:nth-child(3){overflow-wrap:anywhere}
 .numbers{margin-top:14px}
 .morning{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:0 28px}
-.morning>:has(>ul){grid-column:1/-1}
+.morning>:has(>ul,>details){grid-column:1/-1}
 table{border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums}
-th,td{padding:3px clamp(5px,1vw,10px);border-bottom:1px solid var(--line);text-align:right;vertical-align:top;white-space:nowrap}
+th,td{padding:3px clamp(5px,1vw,10px);border-bottom:1px solid var(--line);text-align:right;vertical-align:top}
 th{font-weight:400}
-tbody th{white-space:normal}
 tr>:first-child{text-align:left}
 thead th{position:sticky;top:0;background:var(--panel)}
-.index td:nth-child(2){text-align:left;white-space:normal}
-.numbers tbody th{white-space:nowrap;position:sticky;left:0;background:var(--back)}
+.index :nth-child(2){text-align:left}
+.numbers td,.numbers th{white-space:nowrap}
+.numbers tbody th{position:sticky;left:0;background:var(--back)}
 .months{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,372px),1fr));gap:18px 28px}
 .row{display:grid;grid-template-columns:90px minmax(0,1fr);align-items:center;max-width:650px;margin-bottom:3px}
 .row b{padding-right:6px;overflow:hidden;font-size:12px;font-weight:400;line-height:1.2;text-overflow:ellipsis;white-space:nowrap}

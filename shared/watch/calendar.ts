@@ -26,11 +26,11 @@ export function calendarPage(
   home?: string,
 ): Html {
   const { nowMs, controls } = options;
-  const brands = pageBrands(tables, lake, options);
+  const brands = pageBrands(tables, options);
   const content = html`${home === undefined ? '' : html`<p><a href="${home}">All brands</a></p>`}
 ${brands.length > 1 ? indexTable(brands.map(indexRow), (name) => `#${name}`) : ''}
 ${brands.map((brand) => section(brand, controls))}
-${legend(brands)}`;
+${brands.length > 0 ? LEGEND : ''}`;
   return page(lake, nowMs, content);
 }
 
@@ -69,7 +69,7 @@ ${content}
 /** What the index shows of a brand: the worst first, by the rank of its worst problem and the days that have problems. */
 export type IndexRow = ReturnType<typeof indexRow>;
 
-export function indexRow({ name, tables, problems, at, zone }: PageBrand) {
+export function indexRow({ name, tables, problems, zone }: PageBrand) {
   const enabled = tables.filter(({ every }) => every !== undefined);
   const successes = enabled.map(({ lastRun }) => lastRun?.completeAt);
   const [oldest] = successes.flatMap((success) => success ?? []).sort();
@@ -79,7 +79,7 @@ export function indexRow({ name, tables, problems, at, zone }: PageBrand) {
     days: problems.reduce((sum, { days }) => sum + days.length, 0),
     problems: [...summed(problems), ...(zone === undefined ? ['not in the settings'] : [])].join('; '),
     through: completeThrough(tables) ?? 'none',
-    lastRun: oldest === undefined || successes.includes(undefined) ? 'none yet' : at(oldest),
+    lastRun: oldest === undefined || successes.includes(undefined) ? 'none yet' : instantText(oldest),
   };
 }
 
@@ -109,7 +109,7 @@ function section(brand: PageBrand, controls: Controls): Html {
   const { name, zone, today, tables, problems, notes } = brand;
   const months = new Set(tables.flatMap(({ days }) => days.map(({ dt }) => monthOf(dt))));
   return html`<section id="${name}">
-<h2>${name} <small>${zone === undefined ? 'in the lake, but not in the settings' : `${zone}, today is ${today}`}</small></h2>
+<h2>${name} <small>${zone === undefined ? 'in the lake, but not in the settings; times in UTC' : `${zone}, today is ${today}`}</small></h2>
 <p class="headline${problems.length === 0 ? ' good' : ''}">${headline(brand)}</p>
 ${notes.map((text) => html`<p>${text}</p>`)}
 ${problemList(brand, controls)}
@@ -163,44 +163,23 @@ ${brand.tables.map((table) => monthRow(month, table, brand))}</div>
 }
 
 function monthRow(month: string, { table, days }: TableStatus, brand: PageBrand): Html {
-  const shown = days
-    .filter(({ dt }) => monthOf(dt) === month)
-    .map((day) => ({ day, kind: cellKindOf(day, brand.today) }));
   const cells = daysOfMonth(month).map((dt) => {
-    const found = shown.find(({ day }) => day.dt === dt);
-    if (!found) return html`<i></i>`;
-    const { name, meaning } = CELL_KINDS[found.kind];
-    const lines = [`${table} ${dt}`, `${name}: ${meaning}`, ...dayLines(found.day, brand)];
-    return html`<i class="${found.kind}" title="${lines.join('\n')}"></i>`;
+    const day = days.find((each) => each.dt === dt);
+    if (!day) return html`<i></i>`;
+    const kind = cellKindOf(day, brand.today);
+    return html`<i class="${kind}" title="${table} ${dt}: ${CELL_KINDS[kind].name}"></i>`;
   });
-  const counts = [...Map.groupBy(shown, ({ kind }) => kind)].map(
-    ([kind, cells]) => `${cells.length} ${CELL_KINDS[kind].name}`,
-  );
-  const label = `${table} in ${month}: ${counts.join(', ') || 'no days'}`;
-  return html`<div class="row"><b title="${table}">${table}</b><div class="days" role="img" aria-label="${label}">${cells}</div></div>
+  return html`<div class="row"><b title="${table}">${table}</b><div class="days" role="img" aria-label="${table} in ${month}: see the days in numbers">${cells}</div></div>
 `;
 }
 
-function legend(brands: readonly PageBrand[]): Html {
-  const kinds = brands.flatMap(({ tables, today }) =>
-    tables.flatMap(({ days }) => days.map((day) => cellKindOf(day, today))),
-  );
-  const met = new Set<string>(kinds);
-  const items = Object.entries(CELL_KINDS)
-    .filter(([kind]) => met.has(kind))
-    .map(
-      ([kind, { name, meaning }]) =>
-        html`<li><i class="${kind}"></i><span><b>${name}</b>: ${meaning}</span></li>`,
-    );
-  if (items.length === 0) return html``;
-  return html`<ul class="legend">${items}</ul>`;
-}
+const LEGEND = html`<ul class="legend">${Object.entries(CELL_KINDS).map(
+  ([kind, { name, meaning }]) =>
+    html`<li><i class="${kind}"></i><span><b>${name}</b>: ${meaning}</span></li>`,
+)}</ul>`;
 
-/** Kinds that need no name beside the facts of the day. */
-const UNREMARKABLE = ['settled', 'complete', 'to_come'];
-
-/** The facts that hovering over a day shows, newest day first, for telephones, keyboards and screen readers. */
-export function numbers(brand: PageBrand): Html {
+/** The facts of each day, newest day first: as a table, because telephones, keyboards and screen readers cannot hover. */
+function numbers(brand: PageBrand): Html {
   const { name, tables, today } = brand;
   const days = [...new Set(tables.flatMap((table) => table.days.map(({ dt }) => dt)))].sort().reverse();
   const byDay = tables.map((table) => new Map(table.days.map((day) => [day.dt, day])));
@@ -209,11 +188,7 @@ export function numbers(brand: PageBrand): Html {
     ...byDay.map((found) => {
       const day = found.get(dt);
       if (!day) return '';
-      const kind = cellKindOf(day, today);
-      const lines = [
-        ...(UNREMARKABLE.includes(kind) ? [] : [CELL_KINDS[kind].name]),
-        ...dayLines(day, brand),
-      ];
+      const lines = [CELL_KINDS[cellKindOf(day, today)].name, ...dayLines(day, brand)];
       return html`${lines.map((line, index) => html`${index > 0 ? html`<br>` : ''}${line}`)}`;
     }),
   ]);

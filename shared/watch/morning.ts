@@ -1,9 +1,9 @@
 /* Draws the part of the page that answers the questions of the morning. */
 import { DAY_MS, addDays } from '../base/days.ts';
 import type { DayFacts } from '../day/day-facts.ts';
-import { changesSql } from '../findings/index.ts';
 import { gapText } from '../lake/role-gaps.ts';
 import { isComplete } from '../planning/day-state.ts';
+import { listSql } from '../reports/views/view-sql.ts';
 import { amountText, exactNumber } from '../base/exact-number.ts';
 import { CELL_KINDS } from './cell-kinds.ts';
 import { PENDING, type PageBrand, totalsOf } from './page-brand.ts';
@@ -14,7 +14,7 @@ import type { TableStatus } from './table-statuses.ts';
 
 export function morning(brand: PageBrand, controls: Controls): Html {
   const parts = [
-    runs(brand, controls),
+    runs(brand),
     yesterday(brand),
     changedDays(brand),
     closedMonths(brand),
@@ -26,24 +26,19 @@ ${parts.map((part) => (part === '' ? '' : html`<div>${part}</div>`))}</div>
 `;
 }
 
-function runs(brand: PageBrand, controls: Controls): Html | string {
-  const { name, tables, isScheduled } = brand;
+function runs(brand: PageBrand): Html | string {
+  const { name, tables } = brand;
   const enabled = tables.filter(({ every }) => every !== undefined);
   if (enabled.length === 0) return '';
   const heads = ['report', 'last successful run', 'due'];
   const rows = enabled.map((table) => [table.table, lastRunText(table, brand), dueText(table, brand)]);
-  const reports = enabled.map(({ report }) => report);
   return html`<h3>Runs</h3>
-${pageTable(`Runs of ${name}`, heads, rows)}${isScheduled ? '' : html`<div class="hint">No schedule starts runs of this lake. To read the due days: ${control(controls('sync', reports, name))}</div>`}
-`;
+${pageTable(`Runs of ${name}`, heads, rows)}`;
 }
 
 /** The time may be up to three hours old, because a run that finds nothing to do is recorded only every three hours. */
-function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): Html | string {
-  if (!lastRun) return 'none yet';
-  const { completeAt, status, since } = lastRun;
-  const success = completeAt === undefined ? 'none yet' : at(completeAt);
-  return status === 'complete' ? success : html`${success}<br>${status} since<br>${at(since)}`;
+function lastRunText({ lastRun }: TableStatus, { at }: PageBrand): string {
+  return lastRun?.completeAt === undefined ? 'none yet' : at(lastRun.completeAt);
 }
 
 function dueText({ days }: TableStatus, { due }: PageBrand): string {
@@ -98,9 +93,9 @@ function changeText(now: Figure, before: Figure): string {
 
 function changedDays({ name, tables, nowMs }: PageBrand): Html {
   const since = new Date(nowMs - DAY_MS).toISOString();
-  const changed = tables.flatMap(({ table, report, days }) => {
+  const changed = tables.flatMap(({ table, days }) => {
     const own = days.filter(({ changes }) => changes !== undefined && changes.last.at >= since);
-    return own.length === 0 ? [] : [{ table, report, days: own }];
+    return own.length === 0 ? [] : [{ table, days: own }];
   });
   const heading = html`<h3>Closed days that changed in the last 24 hours</h3>`;
   if (changed.length === 0) return html`${heading}<p>None.</p>`;
@@ -111,9 +106,8 @@ function changedDays({ name, tables, nowMs }: PageBrand): Html {
       return each.includes(undefined) ? `${exactNumber(known)} or more` : exactNumber(known);
     });
   const rows = changed.map(({ table, days }) => [table, rangesText(days), ...counts(days)]);
-  const sql = changed
-    .map(({ table, days }) => changesSql(table, { brand: name, days: days.map(({ dt }) => dt) }))
-    .join(';\n');
+  const dts = new Set(changed.flatMap(({ days }) => days.map(({ dt }) => dt)));
+  const sql = `SELECT * FROM changes\nWHERE brand = ${listSql([name])} AND dt IN (${listSql([...dts].sort())})`;
   return html`${heading}
 ${pageTable(`Changes of ${name}`, ['report', 'days', 'added', 'removed', 'altered'], rows)}${sqlBlock('all changes of these days', sql)}`;
 }
@@ -168,11 +162,10 @@ export function problemItem(
   { name, at }: PageBrand,
   controls: Controls,
 ): Html {
-  const { table, reports, since, why, sql, remedy } = problem;
+  const { table, reports, since, why, remedy } = problem;
   const { sentence, start } = remedy;
   const next = start ? html`${sentence}: ${control(controls(start, reports, name))}` : `${sentence}.`;
-  const rows = sql === undefined ? '' : sqlBlock('the odd rows of the newest day', sql);
-  return html`<li><b>${table}</b> ${problemText(problem)}<q>${why}</q>${rows}
+  return html`<li><b>${table}</b> ${problemText(problem)}<q>${why}</q>
 <div>${since === undefined ? '' : `Since ${at(since)}. `}${next}</div></li>
 `;
 }

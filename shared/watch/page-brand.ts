@@ -33,27 +33,20 @@ export interface PageBrand {
   closes: readonly Close[];
   problems: readonly Problem[];
   notes: readonly string[];
-  /** Whether schedules start runs; on a laptop they do not. */
-  isScheduled: boolean;
   /** An instant as `2026-11-20 06:02` in the zone. */
   at: (iso: string) => string;
   /** The same for a due time, which may be in the past. */
   due: (iso: string) => string;
 }
 
-export function pageBrands(
-  tables: readonly TableStatus[],
-  lake: string,
-  options: CalendarOptions,
-): PageBrand[] {
+export function pageBrands(tables: readonly TableStatus[], options: CalendarOptions): PageBrand[] {
   const byBrand = [...Map.groupBy(tables, ({ brand }) => brand)];
-  return byBrand.map(([name, own]) => pageBrand(name, own, lake, options));
+  return byBrand.map(([name, own]) => pageBrand(name, own, options));
 }
 
 function pageBrand(
   name: string,
   tables: readonly TableStatus[],
-  lake: string,
   { settings, nowMs, span = {}, closes = [], notes = [] }: CalendarOptions,
 ): PageBrand {
   const zone = settings.brands[name]?.timeZone;
@@ -65,7 +58,6 @@ function pageBrand(
   });
   const at = (iso: string) => format.format(Date.parse(iso));
   const due = (iso: string) => (Date.parse(iso) <= nowMs ? 'at the next run' : at(iso));
-  const isScheduled = lake.startsWith('s3://') && settings.deployment.schedules;
   const own = closes.filter(({ brand }) => brand === name).toReversed();
   const noted = notes.flatMap(({ brand, text }) => (brand === name ? [text] : []));
   const problems = tables.flatMap((table) => table.problems);
@@ -75,7 +67,7 @@ function pageBrand(
   }));
   const given = settings.brands[name];
   return {
-    ...{ name, zone, today, nowMs, tables: shown, closes: own, problems, notes: noted, isScheduled, at, due },
+    ...{ name, zone, today, nowMs, tables: shown, closes: own, problems, notes: noted, at, due },
     settings: given && hashOfSettings(given),
   };
 }
@@ -91,10 +83,10 @@ export function totalsOf({ totals = {} }: DayFacts): Map<string, string> {
 /** Instead of sums of other fields than the settings name now. */
 export const PENDING = 'after the next reading';
 
-/** Each day has its facts twice on the page, which must not grow beyond 500 kB: the rest is in `coverage`. */
-const MAX_DAY_TEXT = 160;
+/** The page must not grow beyond 500 kB: the rest is in `coverage`. */
+const MAX_DAY_TEXT = 320;
 
-/** The facts of a day besides its state, one fact a line: the same on hover and in the table of numbers. */
+/** The facts of a day besides its state, one fact a line. */
 export function dayLines(day: DayFacts, { at, due }: PageBrand): string[] {
   const { rows, readFrom, nextDue, failure, findings = [] } = day;
   const sums = day.totalsPending

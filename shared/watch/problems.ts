@@ -2,7 +2,7 @@
  * The one list of what is wrong, which message, page and `status` print. `planning/day-state.ts` decides the state of a day;
  * this module decides how long a state may last. A first failure without an answer waits for the next run, a day that was
  * never read for the schedule, a long history for its turn. The end of the last run shows what no day shows: the run failed
- * before it read a day, the service throttles it, or no run comes any more.
+ * before it read a day, or no run comes any more.
  */
 import type { DayFacts } from '../day/day-facts.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, monthOf } from '../base/days.ts';
@@ -38,8 +38,6 @@ export interface Problem {
   state?: ProblemState;
   /** Set for a finding: the watcher reports it once, and no longer reports its end from `untilMs` on. */
   finding?: { untilMs: number; isCertain: boolean };
-  /** A query of the odd rows. */
-  sql?: string | undefined;
   /** By which its days are judged. */
   settings?: SettingsName | undefined;
 }
@@ -67,10 +65,6 @@ const LATE_RUN_MS = 2 * HOUR_MS;
 const HISTORY_MS = 3 * DAY_MS;
 /** A large day may take several runs. */
 const IN_PROGRESS_MS = DAY_MS;
-/** The share of throttled requests in a run from which on it counts. */
-const THROTTLED_SHARE = 0.1;
-/** In a run with fewer requests, a share proves nothing. */
-const THROTTLED_REQUESTS = 20;
 
 /** The problems of a table, the most urgent first. @param policy missing if no run reads the report */
 export function problemsOf(table: JudgedTable, policy: Policy | undefined, nowMs: number): Problem[] {
@@ -82,7 +76,7 @@ export function problemsOf(table: JudgedTable, policy: Policy | undefined, nowMs
   const daysOf = (state: ProblemState) => byState.get(state) ?? [];
   const graceMs = policy ? gracePeriodMs(policy) : 0;
   const problems = named(table, [
-    ...damagedDocuments(table),
+    ...damagedState(table),
     ...(policy && table.lastRun ? failedRun(table.lastRun, graceMs) : []),
     ...failedDays(daysOf('failed'), graceMs),
     ...missingDays(table, daysOf('missing'), addDays(today, -1), graceMs),
@@ -118,34 +112,23 @@ export function problemsOf(table: JudgedTable, policy: Policy | undefined, nowMs
 
 const NOT_READ: Remedy = { sentence: 'No run reads the report: the settings of the brand do not enable it' };
 
-/** What only a watcher run can report: that runs are throttled, or that none comes any more. */
-export function scheduleProblems(table: JudgedTable, { maxGapMs }: Policy): Problem[] {
+/** What only a watcher run can report: that no run comes any more. */
+export function silence(table: JudgedTable, { maxGapMs }: Policy): Problem[] {
   const { lastRun } = table;
-  const { requests = 0, throttles = 0, at } = lastRun ?? {};
-  const isThrottled = requests >= THROTTLED_REQUESTS && throttles >= THROTTLED_SHARE * requests;
-  const throttled: Nameless = {
-    kind: 'throttled',
-    what: 'runs are throttled',
-    // One throttled run is not a problem yet: the next run has to be throttled too.
-    graceMs: maxGapMs + LATE_RUN_MS,
-    why: `the service answered ${throttles} of ${requests} requests of the last run with HTTP 429`,
-    remedy: {
-      sentence: 'Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy',
+  return named(table, [
+    {
+      // Two kinds, because a lost report state has no time: the problem begins when a watcher run first finds it so.
+      kind: lastRun ? 'silent' : 'never_run',
+      what: lastRun ? 'no further run has ended' : 'no run has ended yet',
+      since: lastRun?.at,
+      graceMs: maxGapMs + LAST_RUN_RENEWED_MS + LATE_RUN_MS,
+      why: 'the schedule is off, every run dies before its end, or the clocks differ by more than a day',
+      remedy: {
+        sentence: 'Check that the schedule is on, and read the function’s log. To read the due days now',
+        start: 'sync',
+      },
     },
-  };
-  const silence: Nameless = {
-    // Two kinds, because a lost report state has no time: the problem begins when a watcher run first finds it so.
-    kind: lastRun ? 'silent' : 'never_run',
-    what: lastRun ? 'no further run has ended' : 'no run has ended yet',
-    since: at,
-    graceMs: maxGapMs + LAST_RUN_RENEWED_MS + LATE_RUN_MS,
-    why: 'the schedule is off, every run dies before its end, or the clocks differ by more than a day',
-    remedy: {
-      sentence: 'Check that the schedule is on, and read the function’s log. To read the due days now',
-      start: 'sync',
-    },
-  };
-  return named(table, [...(isThrottled ? [throttled] : []), silence]);
+  ]);
 }
 
 function named({ brand, report, table }: JudgedTable, problems: readonly Nameless[]): Problem[] {
@@ -209,23 +192,20 @@ function remedyOfFailure(kind: ErrorKind | undefined): Remedy {
     : { sentence: 'Every run tries again. To try now', start: 'sync' };
 }
 
-/** The documents that have no day in the table: the days of a damaged ledger have failed. */
-function damagedDocuments({ damaged = [], days }: JudgedTable): Nameless[] {
-  const months = new Set<string | undefined>(days.map(({ dt }) => monthOf(dt)));
-  return damaged.flatMap(({ key, month, message }) =>
-    months.has(month)
-      ? []
-      : [
-          {
-            kind: `damaged ${key}`,
-            what: `${month ?? 'the report state'} is damaged`,
-            state: 'failed' as const,
-            graceMs: 0,
-            why: message,
-            remedy: remedyOfFailure('config'),
-          },
-        ],
-  );
+/** A damaged report state; the days of a damaged ledger have failed. */
+function damagedState({ damaged = [] }: JudgedTable): Nameless[] {
+  const found = damaged.find(({ month }) => month === undefined);
+  if (!found) return [];
+  return [
+    {
+      kind: `damaged ${found.key}`,
+      what: 'the report state is damaged',
+      state: 'failed',
+      graceMs: 0,
+      why: found.message,
+      remedy: remedyOfFailure('config'),
+    },
+  ];
 }
 
 /**
@@ -278,11 +258,11 @@ const OF_CHANGES = [
 /** The findings of the days, the oldest day first. */
 export function findingsIn(table: JudgedTable): Problem[] {
   return table.days.flatMap(({ dt, findings = [] }) =>
-    findings.map(({ check, title, detail, advice, since, isCertain, sql }) => {
+    findings.map(({ check, title, detail, advice, since, isCertain }) => {
       const fromMs = Date.parse(OF_CHANGES.includes(check) ? since : `${dt}T00:00:00Z`);
       return {
         ...ofDay(table, check, dt),
-        ...{ what: title, since, why: detail, remedy: { sentence: advice }, sql },
+        ...{ what: title, since, why: detail, remedy: { sentence: advice } },
         finding: { untilMs: fromMs + REPORTED_MS, isCertain },
       };
     }),

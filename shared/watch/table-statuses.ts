@@ -1,8 +1,7 @@
-import { dayOf, daysFrom, monthOf } from '../base/days.ts';
+import { dayOf, daysFrom, daysOfMonth, monthOf } from '../base/days.ts';
 import { type RoleGap, roleGaps } from '../lake/role-gaps.ts';
 import type { NeedsMonth, ReportLedgers } from '../lake/read.ts';
-import { type FindingPlace, findingSql } from '../findings/index.ts';
-import { type DayFacts, damagedDay, dayFacts, reportDaysIn } from '../day/day-facts.ts';
+import { damagedDay, dayFacts, reportDaysIn } from '../day/day-facts.ts';
 import { isComplete, isExpected } from '../planning/day-state.ts';
 import type { Policy } from '../planning/due.ts';
 import { enabledPolicy } from '../planning/policy.ts';
@@ -36,22 +35,15 @@ export function tableStatuses(
       const policy = enabledPolicy(settings, brand, report);
       const own = lake.find((each) => each.brand === brand && each.report.name === report.name);
       if (!policy && !own) return [];
-      const fieldsOf = (name: string) => settings?.brands[brand]?.reports[name]?.fields ?? {};
       const every = settings?.brands[brand]?.reports[report.name]?.every;
-      const status = tableStatus({ brand, report, policy, reports, fieldsOf }, own, lake, nowMs, isShown);
+      const status = tableStatus({ brand, report, policy, reports }, own, lake, nowMs, isShown);
       return { ...status, ...(policy && every !== undefined && { every }) };
     }),
   );
 }
 
 function tableStatus(
-  of: {
-    brand: string;
-    report: ReportDefinition;
-    reports: ReportRegistry;
-    policy: Policy | undefined;
-    fieldsOf: FindingPlace['fieldsOf'];
-  },
+  of: { brand: string; report: ReportDefinition; reports: ReportRegistry; policy: Policy | undefined },
   own: ReportLedgers | undefined,
   lake: readonly ReportLedgers[],
   nowMs: number,
@@ -62,23 +54,18 @@ function tableStatus(
   const damaged = own?.damaged ?? [];
   const today = dayOf(nowMs, policy?.timeZone ?? 'UTC');
   const known = reportDaysIn(lake, of);
-  const place = {
-    ...of,
-    columnsOf: (name: string) => filledColumns(lake, brand, name),
-    state: { fields: known.roles?.state ?? [], words: Object.keys(policy?.words ?? {}) },
-  };
   const expected = policy ? daysFrom(policy.startDate, today) : [];
   const stored = entries.flatMap(([day, entry]) => (isExpected({ day, entry, policy }, nowMs) ? [day] : []));
-  const all = [...new Set([...stored, ...expected])];
+  // A damaged ledger may have had every day of its month.
+  const lost = damaged.flatMap(({ month }) => (month === undefined ? [] : daysOfMonth(month)));
+  const all = [...new Set([...stored, ...expected, ...lost.filter((day) => day <= today)])];
   const shown = new Set([...new Set(all.map(monthOf))].filter((month) => !own || isShown(month, own)));
   const days = all
     .filter((day) => shown.has(monthOf(day)))
     .sort()
     .map((day) => {
       const damage = damaged.find(({ month }) => month === monthOf(day));
-      return damage
-        ? damagedDay(day, damage.message)
-        : withSql(dayFacts(day, known, nowMs), { ...place, day });
+      return damage ? damagedDay(day, damage.message) : dayFacts(day, known, nowMs);
     });
   const { lastRun } = own?.state ?? {};
   const gaps = own ? roleGaps(own, of.reports, policy?.fields) : [];
@@ -95,19 +82,4 @@ function tableStatus(
     ...(damaged.length > 0 && { damaged }),
   };
   return { ...status, problems: problemsOf(status, policy, nowMs) };
-}
-
-function withSql(facts: DayFacts, of: Omit<FindingPlace, 'hasChanges'>): DayFacts {
-  const findings = facts.findings?.map((finding) => {
-    const sql = findingSql(finding.check, { ...of, hasChanges: facts.changes !== undefined });
-    return { ...finding, ...(sql !== undefined && { sql }) };
-  });
-  return { ...facts, ...(findings && { findings }) };
-}
-
-/** The columns in which a committed day of a report has a value, as far as its ledgers were read. */
-function filledColumns(lake: readonly ReportLedgers[], brand: string, name: string): Set<string> {
-  const own = lake.find((each) => each.brand === brand && each.report.name === name);
-  const days = [...(own?.ledgers.values() ?? [])].flatMap((ledger) => Object.values(ledger.days));
-  return new Set(days.flatMap(({ committed }) => Object.keys(committed?.values?.filled ?? {})));
 }

@@ -66,7 +66,7 @@ describe('status --html', () => {
     const { code, stdout } = await runCli(['status', ...flags(), '--html', file]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `The calendar is in ${file}.\n` });
     const page = await readFile(file, 'utf8');
-    expect(page).toContain(`orders ${sample.firstDay}\ncomplete: `);
+    expect(page).toContain(`orders ${sample.firstDay}: complete`);
     expect(page).toMatch(/<b>All days are complete<\/b>/);
     expect(page).not.toContain('yesterday');
     expect(readdirSync(folder)).toEqual(['coverage.html']);

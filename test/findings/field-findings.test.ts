@@ -133,11 +133,6 @@ describe('a column that was filled and is empty', () => {
       [],
     ],
     [
-      'that a campaign filled on half of the days is no finding',
-      Array.from({ length: 15 }, (_, index) => ({ shares: { coupon: index % 2 === 0 ? 0 : 1 } })),
-      [],
-    ],
-    [
       'by values that no longer fit it names _rescued',
       [...coupons(14), { values: { rescued: { coupon: 196 } } }],
       [

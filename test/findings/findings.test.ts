@@ -211,18 +211,6 @@ describe('the values of a day', () => {
   });
 });
 
-describe('the checks of a report', () => {
-  it.each<[string, Partial<Committed>, string | null]>([
-    ['that were not made', {}, null],
-    ['that have found nothing', { checks: { findings: { link_differs: 0 } } }, null],
-    ['that have found something', { checks: { findings: { link_differs: 3 } } }, 'link_differs (3)'],
-    ['that the report no longer has', { checks: { findings: { another: 3 } } }, null],
-    ['of a day that is open', { checks: { findings: { link_differs: 3 } }, state: 'open' }, null],
-  ])('are findings: %s', (_name, change, text) => {
-    expect(found(change)).toBe(text);
-  });
-});
-
 describe('the next reading', () => {
   const reading = (rows: number, change: Partial<Committed> = {}) => ({
     ...{ rows, unchanged: false, at: '2026-03-17T06:00:00.000Z' },
@@ -332,14 +320,5 @@ describe('a day whose last readings are not believed', () => {
   ])('is reported with the time of the reading that shows it: it %s', (_name, given, since) => {
     const findings = findingsOf(given);
     expect(findings).toMatchObject([{ since, isCertain: true }]);
-  });
-});
-
-describe('refused lookups', () => {
-  it.each<[string, Committed['refusedLookups'], string | null]>([
-    ['no finding while one of them is repeated', { count: 3, retryAt: NOW }, null],
-    ['a finding after all tries', { count: 3 }, 'lookups_given_up (3)'],
-  ])('are %s', (_name, refusedLookups, expected) => {
-    expect(found({ ...(refusedLookups && { refusedLookups }) })).toBe(expected);
   });
 });

@@ -112,8 +112,6 @@ async function watchTwice({ invoke, s3, sns }: Deployment): Promise<void> {
       code: 'x',
       message: 'x',
       failedDays: 0,
-      requests: 0,
-      throttles: 0,
     };
     const document = JSON.parse(stored.body.toString());
     const reports = Object.entries<object>(document.reports).map(([name, state]) => [

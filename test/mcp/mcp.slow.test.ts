@@ -113,14 +113,8 @@ function change(
 }
 
 async function sync(brand: string, args: readonly string[]): Promise<void> {
-  const flags = [
-    '--settings',
-    settings,
-    '--credentials',
-    join(temporary.path, 'credentials.json'),
-    '--lake',
-    lake,
-  ];
+  const credentials = ['--credentials', join(temporary.path, 'credentials.json')];
+  const flags = ['--settings', settings, ...credentials, '--lake', lake];
   const { code, stderr } = await runCli(['sync', ...args, '--brand', brand, ...flags]);
   if (code !== 0 && brand === 'acme') throw new Error(stderr);
 }
@@ -137,19 +131,11 @@ async function connect(...flags: string[]): Promise<Client> {
   return connected;
 }
 
-interface Called {
-  text: string;
-  isError: boolean;
-}
-
-async function call(name: string, args: object = {}, to = client): Promise<Called> {
+async function call(name: string, args: object = {}, to = client) {
   const result = await to.callTool({ name, arguments: { ...args } });
   const [first] = Array.isArray(result.content) ? result.content : [];
   const text = first && 'text' in first ? String(first.text) : '';
-  return {
-    text,
-    isError: result.isError === true,
-  };
+  return { text, isError: result.isError === true };
 }
 
 const sql = (text: string) => ['sql', { sql: text }] as const;
@@ -173,7 +159,6 @@ const QUERIES: readonly [what: string, sql: string, seeds: (keyof typeof SEEDS)[
   ],
   ['days beside the gap', `SELECT sum(commission) FROM orders_daily WHERE ${ACME} AND ${on(ODD)}`, []],
   ['the day of the gap of another brand', `SELECT count(*) FROM orders WHERE ${GLOBEX} AND ${on(GAP)}`, []],
-  ['the day of the gap of another table', `SELECT count(*) FROM clicks WHERE ${ACME} AND ${on(GAP)}`, []],
   [
     'both brands on the day of the gap',
     `SELECT brand, count(*) FROM orders WHERE ${on(GAP)} GROUP BY ALL`,
@@ -181,11 +166,6 @@ const QUERIES: readonly [what: string, sql: string, seeds: (keyof typeof SEEDS)[
     /globex/,
   ],
   ['a condition on day', `SELECT count(*) FROM orders WHERE day = DATE '${GAP}' AND ${ACME}`, ['gap']],
-  [
-    'a condition on day beside the gap',
-    `SELECT count(*) FROM orders WHERE day = DATE '${ODD}' AND ${ACME}`,
-    [],
-  ],
   [
     'a view over two tables',
     `SELECT sum(clicks) FROM publisher_performance WHERE ${ACME} AND ${on(GAP)}`,
@@ -235,14 +215,12 @@ const QUERIES: readonly [what: string, sql: string, seeds: (keyof typeof SEEDS)[
     /globex/,
   ],
   ['the day with a finding', `SELECT sum(clicks) FROM attribution_daily WHERE ${on(ODD)}`, ['finding']],
-  ['a day beside the finding', `SELECT sum(clicks) FROM attribution_daily WHERE ${on(GAP)}`, []],
   [
     'the restated day',
     `SELECT count(*) FROM orders WHERE ${GLOBEX} AND ${on(CHANGED)}`,
     ['restatement'],
     /last change \d{4}-/,
   ],
-  ['the restated day of another brand', `SELECT count(*) FROM orders WHERE ${ACME} AND ${on(CHANGED)}`, []],
   [
     'a failed day',
     `SELECT count(*) FROM transactions WHERE ${on(FAILED)}`,
@@ -468,9 +446,8 @@ it('a damaged file and a missing lake are named', async () => {
   const copy = join(temporary.path, 'other');
   await mkdir(copy);
   const other = await connect('--lake', copy, '--settings', settings);
-  expect(
-    (await call('sql', { sql: `SELECT count(*) FROM clicks WHERE ${ACME} AND ${on(ODD)}` }, other)).text,
-  ).toMatch(/^INCOMPLETE.*\n- acme clicks: missing/);
+  const clicks = { sql: `SELECT count(*) FROM clicks WHERE ${ACME} AND ${on(ODD)}` };
+  expect((await call('sql', clicks, other)).text).toMatch(/^INCOMPLETE.*\n- acme clicks: missing/);
   await rm(copy, { recursive: true });
   expect(await call('views', {}, other)).toMatchObject({
     isError: true,
@@ -478,9 +455,7 @@ it('a damaged file and a missing lake are named', async () => {
   });
   await other.close();
   await rm(join(lake, 'snapshots', 'clicks', 'brand=acme', `dt=${ODD}`), { recursive: true });
-  expect(
-    await call('sql', { sql: `SELECT count(*) FROM clicks WHERE ${ACME} AND ${on(ODD)}` }),
-  ).toMatchObject({
+  expect(await call('sql', clicks)).toMatchObject({
     isError: true,
     text: expect.stringContaining(`clicks of acme, ${ODD} cannot be read: `),
   });

@@ -5,6 +5,7 @@ import { type Json, type JsonObject, isJsonObject, numberText } from '../../shar
 import { ledgerKey } from '../../shared/lake/paths.ts';
 import type { LogEvent } from '../../shared/base/log-events.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
+import { reports } from '../../shared/reports/index.ts';
 import { coverageOf, ledgerEntry, publishedDays, rewriteDocument, wrongReports } from './lake-contents.ts';
 import { BRAND, type SampleLake, type SyncOptions, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
@@ -66,6 +67,22 @@ describe('clicks of one tracking link that differ between rows', () => {
     lake.nowMs += HOUR_MS;
     expect((await run(lake, [ATTRIBUTION])).findings).toEqual([]);
     expect(await findingsOf(lake, ATTRIBUTION)).toEqual({});
+  });
+
+  it('are counted by a column of numbers too', async () => {
+    const lake = sample.emptyLake();
+    const { [ATTRIBUTION]: attribution, ...others } = reports;
+    if (!attribution) throw new Error('attribution is a report');
+    const check = { name: 'differs', counts: 'numbers of views with several products', advice: 'ask' };
+    const checks = [{ ...check, rule: 'one_value' as const, by: 'dpv', column: 'asin' }];
+    change(lake, ATTRIBUTION, DAY, (held) =>
+      held.slice(0, 7).map((one, index) => {
+        const fields: JsonObject = index === 6 ? { dpv: null } : { dpv: index % 3, asin: `B${index % 2}` };
+        return { ...one, record: { ...one.record, ...fields } };
+      }),
+    );
+    await run(lake, [ATTRIBUTION], { reports: { ...others, [ATTRIBUTION]: { ...attribution, checks } } });
+    expect((await committed(lake, ATTRIBUTION))?.checks?.findings).toEqual({ differs: 3 });
   });
 });
 

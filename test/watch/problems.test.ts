@@ -5,10 +5,10 @@ import type { DayState } from '../../shared/planning/day-state.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
-import { problemText, problemsOf, scheduleProblems } from '../../shared/watch/problems.ts';
+import { findingsIn, problemText, problemsOf, silence } from '../../shared/watch/problems.ts';
 import type { TableStatus } from '../../shared/watch/table-statuses.ts';
 import { openProblems } from '../../shared/watch/watcher/news.ts';
-import { NOW_MS, TODAY, failure, madeTable, settingsOf } from './made-statuses.ts';
+import { NOW_MS, TODAY, failure, madeTable, settingsOf, statusDay } from './made-statuses.ts';
 
 const ago = (ms: number) => new Date(NOW_MS - ms).toISOString();
 const YESTERDAY = addDays(TODAY, -1);
@@ -17,8 +17,6 @@ const RUN: LastRun = {
   since: ago(DAY_MS),
   status: 'complete',
   failedDays: 0,
-  requests: 40,
-  throttles: 0,
 };
 const FAILED = { status: 'failed', code: 'aws_denied', message: 'grant glue:CreateTable' } as const;
 
@@ -51,7 +49,7 @@ type WatchedReport = ReturnType<typeof watched>;
 
 const candidatesOf = ({ table, policy }: WatchedReport) => [
   ...problemsOf(table, policy, NOW_MS),
-  ...scheduleProblems(table, policy),
+  ...silence(table, policy),
 ];
 
 /** The problems if every candidate was first seen so long ago. */
@@ -88,8 +86,6 @@ describe('a report has no problem', () => {
       watched({}, { lastRun: { ...RUN, ...FAILED, kind: 'transient', since: RUN.at } }),
       HOUR_MS,
     ],
-    ['after one run that was throttled', watched({}, { lastRun: { ...RUN, throttles: 39 } }), HOUR_MS],
-    ['if few responses were HTTP 429', watched({}, { lastRun: { ...RUN, throttles: 3 } }), DAY_MS],
     ['before its first run', watched({}, { lastRun: null }), 5 * HOUR_MS],
   ])('and is not reported %s', (_name, report, seenMs) => {
     expect(kinds(report, seenMs)).toEqual([]);
@@ -131,79 +127,48 @@ describe('days in progress', () => {
 });
 
 describe('a report has a problem', () => {
-  it.each<[string, WatchedReport, number, string, string]>([
+  it.each<[what: string, WatchedReport, seenMs: number, id: string]>([
     [
-      'if days failed',
+      '2 days failed: 2026-11-17, 2026-11-19',
       watched({ [YESTERDAY]: 'failed', '2026-11-17': 'failed' }),
       0,
       'failed no_list',
-      '2 days failed: 2026-11-17, 2026-11-19',
     ],
     [
-      'if a day failed again without an answer',
+      '1 day failed: 2026-11-19',
       watched({}, { table: failedTable({ kind: 'transient', code: 'http_503', times: 2 }) }),
       0,
       'failed transient',
-      '1 day failed: 2026-11-19',
     ],
+    ['1 day missing: 2026-11-19', watched({ [YESTERDAY]: 'missing' }), 2 * HOUR_MS, 'missing'],
     [
-      'if a day was not read although the schedule has passed',
-      watched({ [YESTERDAY]: 'missing' }),
-      2 * HOUR_MS,
-      'missing',
-      '1 day missing: 2026-11-19',
-    ],
-    [
-      'if the history is not read for days',
+      '2 days missing: 2026-09-10 to 2026-09-11',
       watched({ '2026-09-10': 'missing', '2026-09-11': 'missing' }),
       3 * DAY_MS,
       'history',
-      '2 days missing: 2026-09-10 to 2026-09-11',
     ],
     [
-      'if a day is in progress for a day',
+      '1 day in progress: 2026-11-19',
       watched({ [YESTERDAY]: 'in_progress' }),
       DAY_MS,
       'in_progress 2026-11-19',
-      '1 day in progress: 2026-11-19',
     ],
-    ['if days are overdue', watched({ [YESTERDAY]: 'overdue' }), 0, 'overdue', '1 day overdue: 2026-11-19'],
+    ['1 day overdue: 2026-11-19', watched({ [YESTERDAY]: 'overdue' }), 0, 'overdue'],
+    ['1 day unverified: 2026-11-19', watched({ [YESTERDAY]: 'unverified' }), 2 * HOUR_MS, 'unverified'],
     [
-      'if it has never returned a record',
-      watched({ [YESTERDAY]: 'unverified' }),
-      2 * HOUR_MS,
-      'unverified',
-      '1 day unverified: 2026-11-19',
-    ],
-    [
-      'if runs fail before they read a day',
+      'runs fail before they read a day',
       watched({}, { lastRun: { ...RUN, ...FAILED, kind: 'config' } }),
       0,
       'run failed config',
-      'runs fail before they read a day',
     ],
     [
-      'if the clocks differ by more than a day',
+      'runs fail before they read a day',
       watched({}, { lastRun: { ...RUN, ...FAILED, status: 'incomplete', kind: 'config' } }),
       0,
       'run failed config',
-      'runs fail before they read a day',
     ],
-    [
-      'if runs are throttled',
-      watched({}, { lastRun: { ...RUN, throttles: 4 } }),
-      3 * HOUR_MS,
-      'throttled',
-      'runs are throttled',
-    ],
-    [
-      'if no run has ever ended',
-      watched({}, { lastRun: null }),
-      6 * HOUR_MS,
-      'never_run',
-      'no run has ended yet',
-    ],
-  ])('and is reported %s', (_name, report, seenMs, id, what) => {
+    ['no run has ended yet', watched({}, { lastRun: null }), 6 * HOUR_MS, 'never_run'],
+  ])('and it is reported: %s', (what, report, seenMs, id) => {
     expect(problemsSeen(report, seenMs)).toEqual([{ id, what, since: expect.any(String) }]);
   });
 
@@ -217,5 +182,22 @@ describe('a report has a problem', () => {
     expect(problemsSeen(watched({ [YESTERDAY]: 'failed' }), 0)[0]?.since).toBe(failure.since);
     const [missing] = problemsSeen(watched({ [YESTERDAY]: 'missing' }), DAY_MS);
     expect(missing?.since).toBe(ago(DAY_MS));
+  });
+});
+
+describe('a finding', () => {
+  const found = (check: string) => {
+    const since = ago(HOUR_MS);
+    const finding = { check, title: check, detail: '3', advice: 'Ask', since, isCertain: true };
+    const days = [{ ...statusDay('2026-10-01', 'complete'), findings: [finding] }];
+    return findingsIn(madeTable('order_list', {}, { days })).map((each) => each.finding?.untilMs);
+  };
+
+  it.each<[string, number]>([
+    ['rows_fell', NOW_MS - HOUR_MS],
+    ['new_column', NOW_MS - HOUR_MS],
+    ['unusual_rows', Date.parse('2026-10-01')],
+  ])('%s is reported for two weeks', (check, fromMs) => {
+    expect(found(check)).toEqual([fromMs + 14 * DAY_MS]);
   });
 });

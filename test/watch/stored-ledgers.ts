@@ -32,19 +32,17 @@ export function readDay(settings: Settings, report: string, changes: Partial<Com
   });
 }
 
-/** Stores the days in the ledgers of their months, and a report state with the time when each of these months is next due. */
+/** Stores the days in the ledgers of their months, and a report state without months. */
 export async function storeDays(
   store: ObjectStore,
   { report, brand }: { report: string; brand: string },
   days: Record<string, DayEntry>,
-  due: Record<string, string | null> = {},
 ): Promise<void> {
   const head = { version: 1, report, brand, recentWrites: [] };
   for (const [month, entries] of Map.groupBy(Object.entries(days), ([day]) => monthOf(day))) {
     await put(store, ledgerKey(report, brand, month), { ...head, month, days: Object.fromEntries(entries) });
   }
-  const months = Object.fromEntries(Object.entries(due).map(([month, nextDue]) => [month, { nextDue }]));
-  await changeState(store, report, brand, (state) => ({ ...state, months, hasReturnedRecords: true }));
+  await changeState(store, report, brand, (state) => ({ ...state, months: {}, hasReturnedRecords: true }));
 }
 
 async function put(store: ObjectStore, key: string, document: object): Promise<void> {

@@ -84,8 +84,7 @@ export function afterWatch(
   // A time that is later than now was recorded by a clock that was ahead, and would keep the problem back until then.
   // The grace period of a reported problem does not begin anew while it is gone for one watcher run.
   const leaving = Object.entries(record.open).filter(([, problem]) => !isSolved(problem, nowMs));
-  const kept = leaving.flatMap(([each]) => (record.seen[each] === undefined ? [] : [each]));
-  const ids = [...candidates.map((candidate) => candidate.id), ...kept];
+  const ids = [...candidates.map((candidate) => candidate.id), ...leaving.map(([each]) => each)];
   const seen = Object.fromEntries(ids.map((each) => [each, earlier(record.seen[each] ?? now, now)]));
   const problems = openProblems(candidates, seen, nowMs);
   const after = { ...record, seen, ...withEvents(record, problems, nowMs) };

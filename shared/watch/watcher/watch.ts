@@ -30,7 +30,7 @@ import type { Html } from '../html.ts';
 import { type CalendarOptions, pageBrands } from '../page-brand.ts';
 import { changeMessage } from './message.ts';
 import { afterMessage, afterWatch, changeFrom, openProblems, withoutEvents } from './news.ts';
-import { type Problem, findingsIn, findingsSinceClose, problemText, scheduleProblems } from '../problems.ts';
+import { type Problem, findingsIn, findingsSinceClose, problemText, silence } from '../problems.ts';
 import type { Controls } from '../remedies.ts';
 import { type TableStatus, tableStatuses } from '../table-statuses.ts';
 
@@ -160,7 +160,7 @@ function candidatesIn(
     const findings = [...findingsIn(table), ...findingsSinceClose(table, own)].filter(
       ({ finding }) => finding?.isCertain && nowMs < finding.untilMs,
     );
-    return [...problems, ...scheduleProblems(table, policy), ...findings].map((problem) => ({
+    return [...problems, ...silence(table, policy), ...findings].map((problem) => ({
       ...problem,
       settings: settingsName(used, brand),
     }));
@@ -206,7 +206,7 @@ async function writeBrandPage(
 ): Promise<{ rows: IndexRow[]; failure?: BrandReportsError }> {
   const { notes } = settingsInUse(lake, settings, 'the deployment');
   const options = { ...shown, settings, controls, notes };
-  const rows = pageBrands(tables, store.url, options).map(indexRow);
+  const rows = pageBrands(tables, options).map(indexRow);
   try {
     const page = calendarPage(tables, store.url, options, pageAt(COVERAGE_PAGE_KEY));
     for (const { name } of rows) await writePage(store, brandPageKey(name), page);

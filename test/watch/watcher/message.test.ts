@@ -24,17 +24,15 @@ const FAILED: OpenProblem = {
   why: 'config (no_credentials): the secret brand-reports/acme does not exist',
   remedy: { sentence: 'Fix what the message names, then', start: 'sync' },
 };
-const THROTTLED: OpenProblem = {
+const SILENT: OpenProblem = {
   ...FAILED,
-  id: 'globex clicks_list throttled',
+  id: 'globex clicks_list silent',
   brand: 'globex',
   report: 'clicks_list',
-  what: 'runs are throttled',
+  what: 'no further run has ended',
   days: [],
-  why: 'the service answered 40 of 90 requests of the last run with HTTP 429',
-  remedy: {
-    sentence: 'Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy',
-  },
+  why: 'the schedule is off',
+  remedy: { sentence: 'Check that the schedule is on' },
 };
 const SOLVED: Change['solved'][number] = {
   ...{ kind: 'problem', brand: 'acme', report: 'transaction_list' },
@@ -54,12 +52,17 @@ const LEAVING: typeof SOLVED = {
 const LINKS =
   /[a-z][\w+.-]*:\/\/\S*|\b(?:mailto|tel):\S+|\bwww[.。．｡]\S+|[\p{L}\p{N}-][.。．｡](?:com|рф|xn--p1ai)(?![\p{L}\p{N}])\S*|\\\\[\p{L}\p{N}]\S*/giu;
 
+const NOTHING: Change = { opened: [], remaining: [], leaving: [], solved: [] };
+const messageOf = (change: Partial<Change>) => changeMessage({ ...NOTHING, ...change }, options);
+
 describe('a message', () => {
   it('lists new, open and solved problems with their time, their reason and what to do', () => {
-    const message = changeMessage(
-      { opened: [FAILED], remaining: [THROTTLED], leaving: [LEAVING], solved: [SOLVED] },
-      options,
-    );
+    const message = messageOf({
+      opened: [FAILED],
+      remaining: [SILENT],
+      leaving: [LEAVING],
+      solved: [SOLVED],
+    });
     expect(message.subject).toBe('BrandReports: problems: 1 new, 1 solved, 3 open');
     expect(message.text).toBe(`BrandReports, 2026-11-20 15:50 UTC: problems: 1 new, 1 solved, 3 open.
 
@@ -71,10 +74,10 @@ NEW
   https://eu-central-1.console.aws.amazon.com/lambda/home?region=eu-central-1#/functions/BrandReports-sync?tab=testing
 
 STILL OPEN
-- globex clicks_list: runs are throttled
+- globex clicks_list: no further run has ended
   since 2026-11-19 06:00 UTC
-  Why: the service answered 40 of 90 requests of the last run with HTTP 429
-  What to do: Nothing is lost, but runs take longer. Lower the setting requestsPerSecond and deploy.
+  Why: the schedule is off
+  What to do: Check that the schedule is on.
 
 GONE FOR THE FIRST TIME
 - globex order_list: 1 day failed: 2026-11-18 (since 2026-11-18 06:00 UTC)
@@ -104,7 +107,7 @@ All days: ${options.page}
     ];
     const solved = { ...SOLVED, kind: 'finding' as const };
     const reported = fell('2026-11-10', 'reported before', 5);
-    const message = changeMessage({ opened, remaining: [reported], leaving: [], solved: [solved] }, options);
+    const message = messageOf({ opened, remaining: [reported], solved: [solved] });
     expect(message.subject).toBe('BrandReports: problems: 1 new, 1 open; findings: 2 new, 1 solved');
     expect(message.text).toContain(`
 FINDINGS
@@ -119,39 +122,26 @@ SOLVED
     expect(message.text).not.toContain('reported before');
   });
 
-  it.each<[string, Parameters<typeof changeMessage>[0], string]>([
-    [
-      'the last problem is solved',
-      { opened: [], remaining: [], leaving: [], solved: [SOLVED] },
-      'all is well again',
-    ],
+  const finding = { untilMs: 0, isCertain: true };
+  it.each<[string, Partial<Change>, string]>([
+    ['the last problem is solved', { solved: [SOLVED] }, 'all is well again'],
     [
       'one problem is solved and another problem is gone for the first time',
-      { opened: [], remaining: [], leaving: [LEAVING], solved: [SOLVED] },
+      { leaving: [LEAVING], solved: [SOLVED] },
       'problems: 1 solved, 1 open',
     ],
     [
       'the last problem is solved and there is a finding',
-      {
-        opened: [{ ...FAILED, finding: { untilMs: 0, isCertain: true } }],
-        remaining: [],
-        leaving: [],
-        solved: [SOLVED],
-      },
+      { opened: [{ ...FAILED, finding }], solved: [SOLVED] },
       'all is well again; findings: 1 new',
     ],
     [
       'a finding is gone while a problem is open',
-      {
-        opened: [],
-        remaining: [THROTTLED],
-        leaving: [],
-        solved: [{ ...SOLVED, kind: 'finding' }],
-      },
+      { remaining: [SILENT], solved: [{ ...SOLVED, kind: 'finding' }] },
       'problems: 1 open; findings: 1 solved',
     ],
   ])('has a headline if %s', (_name, change, headline) => {
-    expect(changeMessage(change, options).subject).toBe(`BrandReports: ${headline}`);
+    expect(messageOf(change).subject).toBe(`BrandReports: ${headline}`);
   });
 
   it.each([
@@ -159,10 +149,7 @@ SOLVED
     ['a character that would be cut in half', `${'x'.repeat(399)}🦊`, `${'x'.repeat(399)}\ufffd…`],
     ['characters that control a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e\u200Bf', 'a b [2Jc d e f'],
   ])('is text that can be sent if a reason contains %s', (_name, why, shown) => {
-    const { text } = changeMessage(
-      { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
-      options,
-    );
+    const { text } = messageOf({ opened: [{ ...FAILED, why }] });
     expect(text).toContain(`  Why: ${shown}\n`);
     expect(() => encodeURIComponent(text)).not.toThrow();
   });
@@ -181,10 +168,7 @@ SOLVED
   ])('contains no link in text of the service: %s', (_name, written, shown) => {
     const opened = [{ ...FAILED, why: written, what: written, days: [] }];
     const reported = { ...SOLVED, what: written };
-    const { text } = changeMessage(
-      { opened, remaining: [], leaving: [reported], solved: [reported] },
-      options,
-    );
+    const { text } = messageOf({ opened, leaving: [reported], solved: [reported] });
     expect(text).toContain(`- acme order_list: ${shown}\n`);
     expect(text).toContain(`  Why: ${shown}\n`);
     expect(text.split(`- acme transaction_list: ${shown} (since`)).toHaveLength(3);
@@ -195,54 +179,29 @@ SOLVED
     'ledger/order_list/acme/2026-01.json: days.2026-01-05 is 7; part-0000.parquet, chunk-000000.json-seq.zst',
     "create it: aws secretsmanager create-secret --name 'a' --secret-string file://secret.json",
   ])('leaves our own text as it is, so that it can be pasted: %s', (why) => {
-    const { text } = changeMessage(
-      { opened: [{ ...FAILED, why }], remaining: [], leaving: [], solved: [] },
-      options,
-    );
+    const { text } = messageOf({ opened: [{ ...FAILED, why }] });
     expect(text).toContain(`  Why: ${why}\n`);
   });
 
   it('has no link except to the console, whatever a service wrote', () => {
+    const words =
+      'http https ftp file :// : // \\\\ www . 。 @ mailto: evil com рф xn--p1ai json secret.json ( " [';
     const piece = fc.oneof(
       anyCharacter,
-      fc.constantFrom(
-        'http',
-        'https',
-        'ftp',
-        'file',
-        '://',
-        ':',
-        '//',
-        '\\\\',
-        'www',
-        '.',
-        '。',
-        '@',
-        'mailto:',
-        'evil',
-      ),
-      fc.constantFrom(
-        'com',
-        'рф',
-        'xn--p1ai',
-        'json',
-        'secret.json',
-        ' ',
-        '\u200b',
-        '\u00ad',
-        '\n',
-        '(',
-        '"',
-        '[',
-      ),
+      fc.constantFrom(...words.split(' ')),
+      fc.constantFrom(' ', '\u200b', '\u00ad', '\n'),
     );
     const written = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(''));
     fc.assert(
       fc.property(written, written, (why, what) => {
         const opened = [{ ...FAILED, why, what, days: [] }];
         const reported = { ...SOLVED, what };
-        const change = { opened, remaining: opened, leaving: [reported], solved: [reported] };
-        const { text } = changeMessage(change, options);
+        const { text } = messageOf({
+          opened,
+          remaining: opened,
+          leaving: [reported],
+          solved: [reported],
+        });
         const links = text.replaceAll('file://secret.json', '').match(LINKS) ?? [];
         expect(links.map((link) => new URL(link).hostname)).toEqual(
           Array(3).fill('eu-central-1.console.aws.amazon.com'),
@@ -259,18 +218,12 @@ SOLVED
       why: '界\n'.repeat(5000),
     }));
     const solved = opened.map(() => SOLVED);
-    const { subject, text } = changeMessage({ opened, remaining: opened, leaving: solved, solved }, options);
-    expect(subject.length).toBeLessThanOrEqual(100);
-    expect(Buffer.byteLength(text)).toBeLessThan(256_000);
-    expect(text).toContain('- and 4970 more');
-  });
-
-  it('has a subject that SNS accepts, whatever the name of the stack', () => {
-    const pipeline = 'BrandReports-a-staging-environment';
-    const { subject } = changeMessage(
-      { opened: [FAILED], remaining: [], leaving: [], solved: [] },
-      { ...options, pipeline },
+    const { subject, text } = changeMessage(
+      { opened, remaining: opened, leaving: solved, solved },
+      { ...options, pipeline: 'BrandReports-a-staging-environment' },
     );
     expect(subject).toMatch(/^[ -~]{1,100}$/);
+    expect(Buffer.byteLength(text)).toBeLessThan(256_000);
+    expect(text).toContain('- and 4970 more');
   });
 });
