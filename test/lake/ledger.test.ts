@@ -181,16 +181,6 @@ describe('a commit', () => {
     });
   });
 
-  it('keeps the snapshot if the content is unchanged', () => {
-    const committed = entryOf(commitDay(ledgerOf({ committed: published, claim }), DAY, commitOf({})));
-    expect(committed).toEqual({
-      firstCommittedAt: NOW,
-      committed: { ...published, committedAt: NOW },
-      superseded: [],
-      continuation: 'q2',
-    });
-  });
-
   it('records since when the content is current, and since when the day is known', () => {
     const first = entryOf(commitDay(ledgerOf({ claim }), DAY, commitOf()));
     const commitAfter = (before: DayEntry, minutes: number, change: Partial<Committed>) =>
@@ -672,12 +662,6 @@ describe('a stored ledger', () => {
       'a negative number of restarts',
       brokenDay({ claim: { ...claim, restarts: -1 } }),
       'claim.restarts is -1',
-    ],
-    ['an unknown state', brokenDay({ committed: { ...published, state: 'shut' } }), 'state is "shut"'],
-    [
-      'an attempt whose time is not an instant',
-      brokenDay({ committed: { ...published, readTo: '2026-02-30T00:00:00Z' } }),
-      'readTo',
     ],
     [
       'events whose number cannot grow',
