@@ -139,15 +139,6 @@ export function intervalMs(every: string): number {
   return Number(count) * unitMs;
 }
 
-/** Whether the text is an ISO 8601 instant with its zone. */
-export function isInstant(text: string): boolean {
-  return (
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
-    isDay(text.slice(0, 10)) &&
-    !Number.isNaN(Date.parse(text))
-  );
-}
-
 /** An instant in ISO 8601 for people: `2026-02-05 06:12 UTC`. */
 export function instantText(at: string): string {
   return `${at.slice(0, 16).replace('T', ' ')} UTC`;
