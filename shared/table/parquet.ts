@@ -25,8 +25,8 @@ export interface ParquetFile {
   /**
    * Writes a row group of its own, after all earlier rows: at most `maxRowsOfGroup` rows and ROW_GROUP_BYTES of values.
    * @param columns each is written before the next is requested; a missing column is NULL in all rows. The first column
-   * of the schema comes first: parquet-mr (Spark, Iceberg's Java) takes the place of that column for the place of the row
-   * group, and skips a row group whose supposed middle is past the end of the file, so rows would be missing.
+   * of the schema comes first: parquet-mr (Spark, Iceberg's Java) takes its place for the place of the row group. It skips a
+   * row group whose supposed middle is past the end of the file, so rows would be missing.
    */
   writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
   /** Appends rows row by row if they are fewer than WHOLE_ROWS: many short groups do not become many row groups. */

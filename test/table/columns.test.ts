@@ -49,15 +49,16 @@ function json(text: string): JsonObject {
 }
 
 describe('base schema', () => {
-  it('has the documented columns in snake_case, then _rescued and _synced_at', () => {
+  it('has the documented columns in snake_case, then _synced_at and _rescued', () => {
     expect(baseSchema(documented).columns).toEqual([
       { name: 'ad_group_id', type: 'string', field: 'adGroupId' },
       { name: 'dpv', type: 'bigint', field: 'dpv' },
       { name: 'date', type: 'date', field: 'date' },
       { name: 'created_time', type: 'timestamp', field: 'created_time' },
-      { name: '_rescued', type: 'string' },
       { name: '_synced_at', type: 'timestamp' },
+      { name: '_rescued', type: 'string' },
     ]);
+    expect(baseSchema([]).columns[0]?.name).toBe('_synced_at');
   });
 });
 
