@@ -73,7 +73,7 @@ const full: DayEntry = {
 };
 
 /** The facts of a version that a reading has brought. */
-const whole = { whole: true, timeZone: 'America/New_York' };
+const whole = { whole: true, timeZone: 'America/New_York', rows: 3 };
 
 function ledgerOf(entry: DayEntry): Ledger {
   return { version: 1, ...OF, days: { [DAY]: entry }, recentWrites: [] };
@@ -204,7 +204,7 @@ describe('a commit', () => {
     const { superseded } = entryOf(
       commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2', digest: '4:ab' })),
     );
-    expect(superseded).toEqual([{ snapshot: 's1', at: null, ...known }]);
+    expect(superseded).toEqual([{ snapshot: 's1', at: null, rows: 3, ...known }]);
   });
 
   it('keeps how many rows the first whole version filled, of columns that were emptied or filled since', () => {
