@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { OWN_SETTINGS, defaultSettings } from '../shared/adapters/default-settings.ts';
-import { isDay, isInstant } from '../shared/base/days.ts';
+import { isDay } from '../shared/base/days.ts';
+import { parseInstant } from '../shared/base/exact-values.ts';
 
 export const DEFAULT_LAKE = './lake';
 
@@ -100,14 +101,15 @@ export function port(text: string): number {
 
 function past(text: string): Past {
   if (isMonth(text)) return text;
-  const atMs = isInstant(text) ? Date.parse(text) : Number.POSITIVE_INFINITY;
-  if (atMs <= Date.now()) return atMs;
+  const atMs = parseInstant(text)?.getTime();
+  if (atMs !== undefined && atMs <= Date.now()) return atMs;
   throw new InvalidArgumentError(
     'Neither a past instant nor a month. Use e.g. 2026-01-31T06:00:00Z or 2026-01.',
   );
 }
 
 function instant(text: string): Date {
-  if (isInstant(text)) return new Date(text);
+  const at = parseInstant(text);
+  if (at) return at;
   throw new InvalidArgumentError('Not an instant with a time zone. Use e.g. 2026-01-31T06:00:00Z.');
 }

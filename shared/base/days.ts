@@ -52,26 +52,12 @@ export function startOfDay(day: string, timeZone: string): number {
   return start;
 }
 
+/** It is midnight by an offset from UTC that the zone has near the day; if midnight comes twice, the first one. */
 function firstInstantOf(day: string, timeZone: string): number {
   const midnight = Date.parse(`${day}T00:00:00Z`);
-  const hasDate = (instantMs: number) => dayOf(instantMs, timeZone) >= day;
-  const offsets = [-1.5, -0.5, 0.5, 1.5].map((days) => {
-    const near = midnight + days * DAY_MS;
-    return wallTime(near, timeZone) - near;
-  });
-  const candidates = [...new Set(offsets)]
-    .map((offset) => midnight - offset)
-    .filter((instantMs) => hasDate(instantMs) && !hasDate(instantMs - 1))
-    .sort((a, b) => a - b);
-  if (candidates[0] !== undefined) return candidates[0];
-  let before = midnight - 1.5 * DAY_MS;
-  let after = midnight + 1.5 * DAY_MS;
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2);
-    if (hasDate(middle)) after = middle;
-    else before = middle;
-  }
-  return after;
+  const near = [-1.5, -0.5, 0.5, 1.5].map((days) => midnight + days * DAY_MS);
+  const candidates = near.map((ms) => midnight - (wallTime(ms, timeZone) - ms));
+  return Math.min(...candidates.filter((ms) => dayOf(ms, timeZone) >= day));
 }
 
 /** The first instant after the day, in milliseconds: the start of the next day. */
@@ -151,15 +137,6 @@ export function intervalMs(every: string): number {
   if (count === undefined || unitMs === undefined)
     throw new RangeError(`"${every}" is not an interval: use "run" or e.g. "6 hours", "1 day"`);
   return Number(count) * unitMs;
-}
-
-/** Whether the text is an ISO 8601 instant with its zone. */
-export function isInstant(text: string): boolean {
-  return (
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) &&
-    isDay(text.slice(0, 10)) &&
-    !Number.isNaN(Date.parse(text))
-  );
 }
 
 /** An instant in ISO 8601 for people: `2026-02-05 06:12 UTC`. */

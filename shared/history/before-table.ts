@@ -12,8 +12,8 @@ import type { ReportDefinition } from '../reports/definition.ts';
 
 /** No field of a record becomes a column with such a name, because those begin with a letter or a digit. */
 export const CHANGE_COLUMNS = columnsOf([
-  ['_key', 'string', 'The key of the record; NULL: the record has no key and is paired by its content'],
   ['_what', 'string', 'altered, removed or added; an added record with a key has no other values'],
+  ['_key', 'string', 'The key of the record; NULL: the record has no key and is paired by its content'],
   ['_place', 'bigint', 'The number of the change among the changes of the day: 1, 2, 3 …'],
   ['_cause', 'string', 'What replaced the version: reading, rollback or rebuild'],
   ['_version', 'string', 'The id of the version that the change published'],

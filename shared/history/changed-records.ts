@@ -29,21 +29,12 @@ export interface ChangedRecords {
   altered: number;
 }
 
-/**
- * @param keyless the hashes by which records without a key are compared
- * @returns `undefined` if the records are equal
- */
 export async function changedRecords(
   before: ComparedVersion,
   after: ComparedVersion,
   key: RecordKey,
-  keyless: { before: ComparedVersion; after: ComparedVersion },
-): Promise<ChangedRecords | undefined> {
+): Promise<ChangedRecords> {
   const unpaired = unpairedRows(before.hashes, after.hashes);
-  const ofKeyless =
-    keyless.before === before ? unpaired : unpairedRows(keyless.before.hashes, keyless.after.hashes);
-  if (![unpaired.before, unpaired.after, ofKeyless.before, ofKeyless.after].some((rows) => rows.includes(1)))
-    return undefined;
   const keys = { before: await keyHashes(before.file, key), after: await keyHashes(after.file, key) };
   const groups = groupsOf(keys);
   const [lost, gained] = [new Int32Array(groups.count), new Int32Array(groups.count)];
@@ -54,7 +45,7 @@ export async function changedRecords(
   };
   for (let row = 0; row < after.file.rows; row += 1) {
     if (isKeyless(keys.after, row)) {
-      if (ofKeyless.after[row] === 0) continue;
+      if (unpaired.after[row] === 0) continue;
       changed.after[row] = ADDED;
       changed.added += 1;
       continue;
@@ -71,7 +62,7 @@ export async function changedRecords(
     }
   for (let row = 0; row < before.file.rows; row += 1) {
     if (isKeyless(keys.before, row)) {
-      if (ofKeyless.before[row] === 0) continue;
+      if (unpaired.before[row] === 0) continue;
       changed.before[row] = REMOVED;
       changed.removed += 1;
       continue;
@@ -87,8 +78,7 @@ export async function changedRecords(
     changed.removed += gone - altered;
     changed.added += come - altered;
   }
-  const isEqual = changed.added + changed.removed + changed.altered === 0;
-  return isEqual ? undefined : changed;
+  return changed;
 }
 
 interface Groups {

@@ -9,7 +9,7 @@ import { type Committed, type DayEntry, type DayHistory, isWhole } from '../lake
 import { beforeTable, versionKey } from '../lake/paths.ts';
 import type { CodedFile } from '../table/coded-columns.ts';
 import { RowHashes } from '../table/digest.ts';
-import { loadCodedFile, loadRetyped } from '../table/load-parquet.ts';
+import { loadCodedFile } from '../table/load-parquet.ts';
 import { type ReadableFile, damageOf, fileIn } from '../table/readable-file.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { beforeShape } from './before-table.ts';
@@ -148,7 +148,6 @@ async function changed(ctx: HistoryContext, day: string, change: Change): Promis
   for (let tries = 1; ; tries += 1)
     try {
       const compared = await comparedVersions(ctx, day, change);
-      if (!compared) return known;
       const { key, records } = compared;
       const { added, removed, altered } = records;
       const counted = { ...next, key, last: { ...last, added, removed, altered } };
@@ -193,13 +192,12 @@ interface Compared {
   records: ChangedRecords;
 }
 
-/** @returns `undefined` if the records are equal @throws if a version is missing or damaged */
+/** @throws if a version is missing or damaged */
 async function comparedVersions(
   ctx: HistoryContext,
   day: string,
-  change: Change,
-): Promise<Compared | undefined> {
-  const { before, after, known, hashes } = change;
+  { before, after, known, hashes }: Change,
+): Promise<Compared> {
   const { digestOf, openCodedFile } = await loadCodedFile();
   const oldFile = await openCodedFile(fileOf(ctx, day, before));
   const newFile = await openCodedFile(fileOf(ctx, day, after));
@@ -212,27 +210,12 @@ async function comparedVersions(
     known.key ?? (await keyOf(ctx, before.rows > 0 ? oldFile : newFile, before.rows > 0 ? before : after));
   const { columns } = await ctx.schema.cached();
   const key = keyOfName(columns, name);
-  const asRows = {
+  const versions = {
     before: { file: oldFile, hashes: oldHashes.all() },
     after: { file: newFile, hashes: newHashes.all() },
   };
-  const { retypedFields, recordHashes } = await loadRetyped();
-  const retyped = retypedFields(columns, before.values?.filled, after.values?.filled);
-  const versions =
-    retyped.size === 0
-      ? asRows
-      : {
-          before: { file: oldFile, hashes: (await recordHashes(oldFile, columns, retyped)).all() },
-          after: { file: newFile, hashes: (await recordHashes(newFile, columns, retyped)).all() },
-        };
-  // An earlier change may have added a record without a key, and its row there has the columns of then.
-  const records = await changedRecords(
-    versions.before,
-    versions.after,
-    key,
-    known.object ? asRows : versions,
-  );
-  return records && { ...versions, records, key: name };
+  const records = await changedRecords(versions.before, versions.after, key);
+  return { ...versions, records, key: name };
 }
 
 async function writtenChanges(

@@ -5,7 +5,7 @@
 import { type Column, typeSpec } from '../base/column-types.ts';
 import type { CodedFile } from '../table/coded-columns.ts';
 import type { CodedColumn, NamedColumn } from '../table/coded-rows.ts';
-import { combined, countOf, readerOf } from '../table/column-facts.ts';
+import { countOf, readerOf } from '../table/column-facts.ts';
 import { RowHashes, columnHashes } from '../table/digest.ts';
 import { HashIndex } from '../table/hash-index.ts';
 import { isNullText, textsOf } from '../table/texts.ts';
@@ -228,15 +228,14 @@ function hasEmpty({ starts, ends }: { starts: Uint32Array; ends: Uint32Array }):
   return starts.some((start, code) => start === ends[code] && !isNullText({ starts, ends }, code));
 }
 
-/** Texts that are computed once for all rows with the same texts in the other columns. */
+/** The texts that follow from the texts of each row in other columns. */
 function derived(
   rows: number,
   columns: readonly (CodedColumn | undefined)[],
   textOf: (texts: readonly (string | undefined)[]) => string | undefined,
 ): CodedColumn {
-  const { codes, firstRows } = combined(rows, columns);
   const read = columns.map((column) => (column ? readerOf(column) : () => undefined));
-  const texts = firstRows.map((row) =>
+  const texts = Array.from({ length: rows }, (_, row) =>
     textOf(
       read.map((textAtRow) => {
         const text = textAtRow(row);
@@ -244,5 +243,5 @@ function derived(
       }),
     ),
   );
-  return { codes, texts: textsOf([undefined, ...texts]) };
+  return { codes: Uint32Array.from(texts, (_, row) => row + 1), texts: textsOf([undefined, ...texts]) };
 }

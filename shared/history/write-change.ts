@@ -87,6 +87,7 @@ function* changeColumns(
     ...column,
     codes: picked.map((row) => column.codes[row] ?? 0),
   });
+  yield ['_what', { codes: picked.map((row) => what[row] ?? 0), texts: textsOf(WHAT) }];
   const named = new Set(columnsOfKey(key));
   const ofKey = new Map<string, CodedColumn>();
   for (const [name, column] of group.columns) {
@@ -95,7 +96,6 @@ function* changeColumns(
   }
   const texts = keyColumn(group.rows, ofKey, key);
   if (texts) yield ['_key', of(texts)];
-  yield ['_what', { codes: picked.map((row) => what[row] ?? 0), texts: textsOf(WHAT) }];
   const codes = new Uint32Array(picked.length).fill(1);
   for (const [name, value] of Object.entries(facts)) {
     const values = [undefined, value];

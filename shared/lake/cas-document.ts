@@ -159,7 +159,6 @@ export class CasDocument<T extends HasRecentWrites> {
         return true;
       }
     } catch (error) {
-      this.#known = undefined;
       if (!(error instanceof BrandReportsError && error.kind === 'transient')) throw error;
       if ((await this.#load()).value.recentWrites.includes(id)) return true;
       throw error;

@@ -168,6 +168,8 @@ const superseded = storedObject(() => ({
   /** Whether it has the whole day, or was read while the day was open; missing if the ledger was made from snapshots. */
   whole: z.optional(z.boolean()),
   timeZone: z.optional(z.string()),
+  /** Missing if the ledger was made from snapshots. */
+  rows: z.optional(storedCount),
 }));
 
 const disregarded = storedObject(() => ({
@@ -415,8 +417,7 @@ function replaceCommitted(
   const committedAt = (isSame ? before.committedAt : undefined) ?? now;
   if (isSame) return { committed: { ...next, committedAt }, superseded };
   const replaced: Superseded | undefined = before && {
-    snapshot: before.snapshot,
-    at: null,
+    ...{ snapshot: before.snapshot, at: null, rows: before.rows },
     ...(before.timeZone !== undefined && { whole: isWhole(before), timeZone: before.timeZone }),
   };
   const versions = replaced ? [...superseded, replaced] : superseded;

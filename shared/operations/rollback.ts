@@ -24,7 +24,6 @@ import {
 } from '../lake/ledger.ts';
 import { listLedgers } from '../lake/read.ts';
 import { withoutHints } from '../lake/report-state.ts';
-import { loadCodedFile } from '../table/load-parquet.ts';
 import { readContent, type SnapshotContent } from '../lake/read-content.ts';
 import { damageOf, findFile } from '../table/readable-file.ts';
 import { publishDay } from '../day/publish.ts';
@@ -50,7 +49,7 @@ export interface KeptVersion {
   /** When queries began to find it; `null` if that is not known. */
   from: string | null;
   to: string | null;
-  /** `null` if the snapshot cannot be read. */
+  /** `null`: not known, because the ledger was made from snapshots. */
   rows: number | null;
   /** Whether it was read while the day was open; `null`: not known, because the ledger was made from snapshots. */
   open: boolean | null;
@@ -79,23 +78,20 @@ export type RollbackOutcome =
 export async function listVersions(options: RollbackOptions): Promise<DayVersions> {
   const { day, report } = options;
   const { ctx, open } = await dayOfBrand(options);
-  const versions: KeptVersion[] = [];
-  for (const version of keptVersions(open.entry))
-    versions.push({ ...version, rows: await rowsOf(ctx, open, version.snapshot) });
-  return { brand: ctx.brand, report: report.name, day, versions };
+  return { brand: ctx.brand, report: report.name, day, versions: keptVersions(open.entry) };
 }
 
 /** Each version was found from the end of the version before it until its own end. One that is not published yet is left out. */
-export function keptVersions({ committed, superseded = [] }: DayEntry): Omit<KeptVersion, 'rows'>[] {
+export function keptVersions({ committed, superseded = [] }: DayEntry): KeptVersion[] {
   const current = committed && {
-    ...{ snapshot: committed.snapshot, at: null, timeZone: committed.timeZone },
+    ...{ snapshot: committed.snapshot, at: null, rows: committed.rows },
     whole: committed.timeZone === undefined ? undefined : isWhole(committed),
   };
   const all = [...superseded, ...(current ? [current] : [])];
   const found = all.slice(0, all.findIndex(({ at }) => at === null) + 1);
-  return found.map(({ snapshot, at, whole }, index) => {
+  return found.map(({ snapshot, at, whole, rows = null }, index) => {
     const from = superseded[index - 1]?.at ?? (index === superseded.length ? committed?.committedAt : null);
-    return { snapshot, from: from ?? null, to: at, open: whole === undefined ? null : !whole };
+    return { snapshot, from: from ?? null, to: at, rows, open: whole === undefined ? null : !whole };
   });
 }
 
@@ -230,15 +226,4 @@ async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: strin
   return readContent(file, fields).catch((thrown: unknown) => {
     throw unreadable(damageOf(thrown));
   });
-}
-
-async function rowsOf(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<number | null> {
-  const file = await findFile(ctx.lake.store, keys.version(snapshot));
-  const { openCodedFile } = await loadCodedFile();
-  try {
-    return file ? (await openCodedFile(file)).rows : null;
-  } catch (thrown) {
-    damageOf(thrown);
-    return null;
-  }
 }

@@ -202,8 +202,15 @@ type ReadValue = (view: DataView, index: number) => Value | undefined;
 function reader({ type }: Column): ReadValue {
   const { parquet } = typeSpec(type);
   switch (parquet.element.type) {
-    case 'FIXED_LEN_BYTE_ARRAY':
-      return bigEndianInteger(parquet.element.type_length ?? 0);
+    case 'FIXED_LEN_BYTE_ARRAY': {
+      const width = parquet.element.type_length ?? 0;
+      return (view, index) => {
+        const start = index * width;
+        // Most values are this short, and putting a value together from bytes takes many times as long.
+        if (width === 16 && isShort(view, start)) return view.getBigInt64(start + 8);
+        return parquet.fromPhysical(new Uint8Array(view.buffer, view.byteOffset + start, width));
+      };
+    }
     case 'BOOLEAN':
       return (view, index) => parquet.fromPhysical((view.getUint8(index >> 3) & (1 << (index & 7))) !== 0);
     case 'INT32':
@@ -215,22 +222,6 @@ function reader({ type }: Column): ReadValue {
     case 'BYTE_ARRAY':
       throw new Error('texts are not read one by one');
   }
-}
-
-const WORD_BITS = 32n;
-const WORD_BYTES = 4;
-
-function bigEndianInteger(width: number): ReadValue {
-  return (view, index) => {
-    const start = index * width;
-    // Most values are this short, and putting a value together from words takes many times as long.
-    if (width === 16 && isShort(view, start)) return view.getBigInt64(start + 8);
-    let value = 0n;
-    let at = start;
-    for (; at < start + (width % WORD_BYTES); at += 1) value = (value << 8n) | BigInt(view.getUint8(at));
-    for (; at < start + width; at += WORD_BYTES) value = (value << WORD_BITS) | BigInt(view.getUint32(at));
-    return BigInt.asIntN(width * 8, value);
-  };
 }
 
 /** Whether the first half of 16 bytes only repeats the sign of the second half. */

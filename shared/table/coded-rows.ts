@@ -38,6 +38,11 @@ export function valueOfCode(column: CodedColumn, code: number): Value | undefine
 /** A column and its name. It is valid until the next column is requested. */
 export type NamedColumn = readonly [name: string, column: CodedColumn];
 
+/** The items in their order, but the first of these before all others. */
+export function firstOfAll<T>(items: Iterable<T>, isFirst: (item: T) => boolean): T[] {
+  return [...items].sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)));
+}
+
 const CELL_BYTES = 24;
 
 /** Rows as coded columns. I12: it stores only values, because most cells of a wide table are empty. */

@@ -153,40 +153,6 @@ export function readerOf(column: CodedColumn): (row: number) => Value | undefine
   };
 }
 
-/** If there may be more combinations for each row, counting them would cost more than it saves. */
-const MOST_COMBINATIONS = 4;
-
-/**
- * Numbers the combinations of values in these columns. If values hardly repeat, each row has a number of its own.
- * @returns by row: a number from 1, which only rows with the same values share; by number - 1: its first row
- */
-export function combined(
-  rows: number,
-  columns: readonly (CodedColumn | undefined)[],
-): { codes: Uint32Array; firstRows: number[] } {
-  let codes = new Uint32Array(rows).fill(1);
-  let firstRows = rows > 0 ? [0] : [];
-  for (const column of columns) {
-    if (!column) continue;
-    // A code that the column does not have is NULL.
-    const most = countOf(column);
-    const combinations = (firstRows.length + 1) * (most + 1);
-    if (combinations > MOST_COMBINATIONS * (rows + most)) {
-      return { codes: codes.map((_, row) => row + 1), firstRows: [...codes.keys()] };
-    }
-    const codeOf = new Uint32Array(combinations);
-    const finer = new Uint32Array(rows);
-    firstRows = [];
-    for (let row = 0; row < rows; row += 1) {
-      const pair = (codes[row] ?? 0) * (most + 1) + Math.min(column.codes[row] ?? most, most);
-      if (codeOf[pair] === 0) codeOf[pair] = firstRows.push(row);
-      finer[row] = codeOf[pair] ?? 0;
-    }
-    codes = finer;
-  }
-  return { codes, firstRows };
-}
-
 export function countOf(column: CodedColumn): number {
   return ('texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values).length;
 }

@@ -17,7 +17,10 @@ import {
 import { WELL_KNOWN, comparedName } from '../reports/roles.ts';
 import { KIND, ONE_RECORD, type RecordList } from '../records/record-list.ts';
 
-/** The documented columns, then `_rescued` and `_synced_at`, then the discovered columns in the order of discovery. */
+/**
+ * The documented columns, then `_synced_at` and `_rescued`, then the discovered columns in the order of discovery. The first
+ * column is never `_rescued`, whose values are known only after all others (`ParquetFile.writeGroup`).
+ */
 export interface TableSchema {
   columns: readonly Column[];
 }
@@ -49,7 +52,7 @@ export function baseSchema(documented: readonly DocumentedColumn[]): TableSchema
     field,
   }));
   return {
-    columns: [...columns, { name: RESCUED, type: 'string' }, { name: SYNCED_AT, type: 'timestamp' }],
+    columns: [...columns, { name: SYNCED_AT, type: 'timestamp' }, { name: RESCUED, type: 'string' }],
   };
 }
 

@@ -119,10 +119,6 @@ const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
 const TAGGED_BYTES = 17;
 const NUMBER_BYTES = 4;
 const LANES_BYTES = LANES * NUMBER_BYTES;
-/** I12: how many bytes of texts are copied at once; a larger text is copied alone. */
-const BATCH_BYTES = 2 ** 22;
-/** The largest gap between two texts that are copied together. */
-const GAP_BYTES = 2 ** 6;
 
 /** By column, because seeds are the same for every day. */
 const seeds = new Map<string, Lanes>();
@@ -202,16 +198,9 @@ class RowSums {
     const hashes = allocated(kernel, starts.length * LANES_BYTES);
     const from = copied(kernel, starts);
     const to = copied(kernel, ends);
-    for (const { firstCode, codes, begin, end } of batchesOf({ bytes, starts, ends })) {
-      const batch = copied(kernel, bytes.subarray(begin, end));
-      const skipped = firstCode * NUMBER_BYTES;
-      const into = hashes.at + firstCode * LANES_BYTES;
-      // The address that the first byte of all texts would have; the kernel adds modulo 2^32.
-      const textsAt = batch.at - begin;
-      kernel.hashTexts(textsAt, from.at + skipped, to.at + skipped, codes, seed.at, into);
-      release(kernel, batch);
-    }
-    release(kernel, from, to);
+    const texts = copied(kernel, bytes);
+    kernel.hashTexts(texts.at, from.at, to.at, starts.length, seed.at, hashes.at);
+    release(kernel, from, to, texts);
     return hashes;
   }
 
@@ -223,31 +212,4 @@ class RowSums {
     release(kernel, units);
     return hashes;
   }
-}
-
-interface Batch {
-  firstCode: number;
-  codes: number;
-  begin: number;
-  end: number;
-}
-
-/** Groups texts that lie close together, so that the copies contain only texts and small gaps between them. */
-function batchesOf({ bytes, starts, ends }: Texts): Batch[] {
-  if (bytes.length <= BATCH_BYTES)
-    return [{ firstCode: 0, codes: starts.length, begin: 0, end: bytes.length }];
-  const batches: Batch[] = [];
-  let batch: Batch = { firstCode: 0, codes: 0, begin: 0, end: 0 };
-  for (let code = 0; code < starts.length; code += 1) {
-    const [start = 0, end = 0] = [starts[code], ends[code]];
-    const isNull = start > end;
-    const isNext = start >= batch.end && start - batch.end <= GAP_BYTES && end - batch.begin <= BATCH_BYTES;
-    if (!isNull && !isNext) {
-      if (batch.codes > 0) batches.push(batch);
-      batch = { firstCode: code, codes: 0, begin: start, end: start };
-    }
-    batch.codes += 1;
-    if (!isNull) batch.end = end;
-  }
-  return [...batches, batch];
 }

@@ -11,7 +11,7 @@ import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import type { ObjectWriter } from '../ports.ts';
 import { type Column, typeSpec } from '../base/column-types.ts';
 import { type CodedGroup, rowsOf } from './coded-columns.ts';
-import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
+import { type CodedColumn, CodedRows, type NamedColumn, firstOfAll } from './coded-rows.ts';
 import { type Compress, writeColumnChunk } from './column-chunk.ts';
 import type { Row } from './columns.ts';
 import type { Digest } from './digest.ts';
@@ -24,7 +24,9 @@ export interface ParquetFile {
   append(row: Row): Promise<void>;
   /**
    * Writes a row group of its own, after all earlier rows: at most `maxRowsOfGroup` rows and ROW_GROUP_BYTES of values.
-   * @param columns in any order, each written before the next is requested; a missing column is NULL in all rows
+   * @param columns each is written before the next is requested; a missing column is NULL in all rows. The first column
+   * of the schema comes first: parquet-mr (Spark, Iceberg's Java) takes its place for the place of the row group. It skips a
+   * row group whose supposed middle is past the end of the file, so rows would be missing.
    */
   writeGroup(rows: number, columns: Iterable<NamedColumn>): Promise<void>;
   /** Appends rows row by row if they are fewer than WHOLE_ROWS: many short groups do not become many row groups. */
@@ -44,12 +46,13 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
   const compress = compressor();
   const groups: RowGroup[] = [];
   const columnOf = new Map(columns.map((column) => [column.name, column]));
+  const [first] = columns;
   let rowsWritten = 0;
   let pending = new CodedRows();
   bytes.appendUint32(MAGIC);
 
-  const writeOut = async (chunks: ColumnChunk[] = []) => {
-    const grown = Buffer.concat(firstColumnFirst(bytes.getBytes(), chunks, bytes.offset));
+  const writeOut = async () => {
+    const grown = bytes.getBytes().slice();
     bytes.index = 0;
     await output.write(grown);
   };
@@ -63,6 +66,8 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
     };
     for (const [name, coded] of digest?.addColumns(rows, cells) ?? cells) {
       const column = columnOf.get(name);
+      if (written.size === 0 && first && column && column !== first) await write(first, undefined);
+      if (written.has(name)) throw new Error(`the column ${name} has to be the first of its row group`);
       if (column) await write(column, coded);
     }
     const chunks: ColumnChunk[] = [];
@@ -77,12 +82,12 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
       total_compressed_size: BigInt(bytes.offset - start),
     });
     rowsWritten += rows;
-    await writeOut(chunks);
+    await writeOut();
   };
   const writePending = async () => {
     const { rows } = pending;
     if (rows === 0) return;
-    const cells = pending.columns();
+    const cells = firstOfAll(pending.columns(), ([name]) => name === first?.name);
     pending = new CodedRows();
     await writeGroup(rows, cells);
   };
@@ -125,45 +130,6 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
 }
 
 const WHOLE_ROWS = 1_000;
-
-/**
- * Moves the first column of the schema to the beginning of a row group. parquet-mr (Spark, Iceberg's Java) takes the place
- * of that column for the place of the whole row group. It skips a row group whose supposed middle is past the end of the
- * file, so rows would be missing without an error.
- * @param grown the bytes by which the file has grown, which end with the row group; `end` is their end in the file
- * @param chunks the columns of the row group in the order of the schema; their places are changed in the array
- */
-function firstColumnFirst(grown: Uint8Array, chunks: ColumnChunk[], end: number): Uint8Array[] {
-  const [first] = chunks;
-  if (!first?.meta_data) return [grown];
-  const place = (offset: bigint) => Number(offset) - (end - grown.length);
-  const start = Math.min(...chunks.map(({ file_offset }) => place(file_offset)));
-  const from = place(first.file_offset);
-  const to = from + Number(first.meta_data.total_compressed_size);
-  for (const [index, chunk] of chunks.entries()) {
-    const by = index === 0 ? start - from : chunk.file_offset < first.file_offset ? to - from : 0;
-    chunks[index] = movedChunk(chunk, BigInt(by));
-  }
-  return [
-    grown.subarray(0, start),
-    grown.subarray(from, to),
-    grown.subarray(start, from),
-    grown.subarray(to),
-  ];
-}
-
-function movedChunk({ file_offset, meta_data }: ColumnChunk, by: bigint): ColumnChunk {
-  if (!meta_data) throw new Error('a column of a row group has no metadata');
-  const { dictionary_page_offset: dictionary } = meta_data;
-  return {
-    file_offset: file_offset + by,
-    meta_data: {
-      ...meta_data,
-      data_page_offset: meta_data.data_page_offset + by,
-      dictionary_page_offset: dictionary && dictionary + by,
-    },
-  };
-}
 
 /** `PAR1`, the first and the last four bytes of a file. */
 const MAGIC = 0x31524150;

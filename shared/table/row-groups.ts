@@ -77,10 +77,13 @@ export class RowGroups {
   ): Generator<NamedColumn, void, undefined> {
     if (this.#codes.length < rows) this.#codes = new Uint32Array(this.#syncedAt.length);
     const codes = this.#codes.subarray(0, rows);
+    const syncedAt: NamedColumn = [SYNCED_AT, { codes: this.#syncedAt, values: this.#times }];
+    const isFirst = columns[0]?.name === SYNCED_AT;
+    if (isFirst) yield syncedAt;
     yield* typedColumns(columns, this.#records, codes, (column, rescued) =>
       facts.addRescued(column, rescued),
     );
-    yield [SYNCED_AT, { codes: this.#syncedAt, values: this.#times }];
+    if (!isFirst) yield syncedAt;
   }
 }
 

@@ -14,7 +14,7 @@ import {
   rawNumber,
 } from '../base/json.ts';
 import { valueOfLiteral } from '../records/record-list.ts';
-import type { CodedColumn, NamedColumn } from './coded-rows.ts';
+import { type CodedColumn, type NamedColumn, firstOfAll } from './coded-rows.ts';
 import type { LiteralColumn, RecordColumns } from './record-columns.ts';
 import { isNullText, type Texts, textsOf } from './texts.ts';
 import type { Row } from './columns.ts';
@@ -55,7 +55,7 @@ function jsonOf(type: Column['type'], held: Value): Json {
 
 type Rescued = [field: string, value: Json];
 
-/** One column at a time. @param codes receives the codes of each column: as long as there are rows */
+/** One column at a time, the first of the table before all others. @param codes receives the codes of each column: as long as there are rows */
 export function* typedColumns(
   columns: readonly Column[],
   records: RecordColumns,
@@ -64,7 +64,7 @@ export function* typedColumns(
 ): Generator<NamedColumn, void, undefined> {
   const columnsOf = Map.groupBy(columns, ({ field }) => field);
   const rescued = new Map<number, Rescued[]>();
-  for (const field of records.fields) {
+  for (const field of firstOfAll(records.fields, (each) => each === columns[0]?.field)) {
     const literals = records.column(field);
     if (!literals) continue;
     literals.codes(codes);

@@ -42,7 +42,7 @@ it('rebuild gives earlier days the types of the current settings, and every read
     0,
     expect.stringMatching(/complete +3 +0 +0 +0 +0\n\ncomplete$/m),
   ]);
-  expect(rebuilt.stderr).toContain(`acme order_list ${sample.firstDay} published, `);
+  expect(rebuilt.stderr).toContain(`acme order_list ${sample.firstDay} changed: `);
   expect(sample.service.requests).toHaveLength(requests);
   const files = globSync(join(sample.lake, '{snapshots,current}/**/*.parquet'));
   expect(files.length).toBeGreaterThan(6);

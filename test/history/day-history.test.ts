@@ -60,23 +60,6 @@ describe('the object with what the records of a day were before', () => {
     });
   });
 
-  it('has all records of a changed group, and none of the others', async () => {
-    const day = await dayOf(COLUMNS);
-    const settings = { key: 'order_id', fields: {} };
-    const line = (order_id: string, sku: string, note: string) => ({ order_id, sku, note });
-    const other = line('o2', 'x', 'a');
-    await day.replaceBy({
-      rows: [line('o1', 'x', 'a'), line('o1', 'y', 'a'), line('o1', 'y', 'a'), other],
-      settings,
-    });
-    await day.replaceBy({
-      rows: [line('o1', 'x', 'b'), line('o1', 'y', 'a'), line('o1', 'y', 'a'), other],
-      settings,
-    });
-    expect(shown(await day.before())).toEqual(['o1 altered 1 a', 'o1 altered 1 a', 'o1 altered 1 a']);
-    expect(day.committed?.history?.last).toMatchObject({ added: 0, removed: 0, altered: 1 });
-  });
-
   it('is dropped when it would take more than eight times the bytes of the day, and places go on', async () => {
     const day = await dayOf(COLUMNS);
     const random = (seed: number) => (index: number) =>

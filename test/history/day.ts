@@ -72,14 +72,19 @@ export async function dayOf(columns: readonly Column[]) {
       const history = await historyAfter(ctx, DAY, day.entry, { before, after, cause, endedMs });
       day.committed = { ...after, ...(history && { history }) };
     },
-    rows: (): Promise<Row[]> => rowsOf(report.table, day.committed?.snapshot),
-    before: (): Promise<Row[]> => rowsOf(beforeTable(report.table), day.committed?.history?.object?.snapshot),
+    bytes: async () => (await bytesOf(report.table, day.committed?.snapshot)) ?? new Uint8Array(),
+    bytesBefore: () => bytesOf(beforeTable(report.table), day.committed?.history?.object?.snapshot),
+    before: async (): Promise<Row[]> => {
+      const bytes = await day.bytesBefore();
+      return bytes ? Array.fromAsync(readParquetRows(readable(bytes))) : [];
+    },
     keyOfObject: () =>
       versionKey(beforeTable(report.table), 'acme', DAY, day.committed?.history?.object?.snapshot ?? ''),
   };
-  async function rowsOf(table: string, snapshot: string | undefined): Promise<Row[]> {
-    const object = snapshot && (await store.get(versionKey(table, 'acme', DAY, snapshot)));
-    return object ? Array.fromAsync(readParquetRows(readable(object.body))) : [];
+  async function bytesOf(table: string, snapshot: string | undefined): Promise<Uint8Array | undefined> {
+    return snapshot === undefined
+      ? undefined
+      : (await store.get(versionKey(table, 'acme', DAY, snapshot)))?.body;
   }
   return day;
 }

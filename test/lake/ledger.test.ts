@@ -73,7 +73,7 @@ const full: DayEntry = {
 };
 
 /** The facts of a version that a reading has brought. */
-const whole = { whole: true, timeZone: 'America/New_York' };
+const whole = { whole: true, timeZone: 'America/New_York', rows: 3 };
 
 function ledgerOf(entry: DayEntry): Ledger {
   return { version: 1, ...OF, days: { [DAY]: entry }, recentWrites: [] };
@@ -181,16 +181,6 @@ describe('a commit', () => {
     });
   });
 
-  it('keeps the snapshot if the content is unchanged', () => {
-    const committed = entryOf(commitDay(ledgerOf({ committed: published, claim }), DAY, commitOf({})));
-    expect(committed).toEqual({
-      firstCommittedAt: NOW,
-      committed: { ...published, committedAt: NOW },
-      superseded: [],
-      continuation: 'q2',
-    });
-  });
-
   it('records since when the content is current, and since when the day is known', () => {
     const first = entryOf(commitDay(ledgerOf({ claim }), DAY, commitOf()));
     const commitAfter = (before: DayEntry, minutes: number, change: Partial<Committed>) =>
@@ -214,7 +204,7 @@ describe('a commit', () => {
     const { superseded } = entryOf(
       commitDay(ledgerOf(before), DAY, commitOf({ snapshot: 's2', digest: '4:ab' })),
     );
-    expect(superseded).toEqual([{ snapshot: 's1', at: null, ...known }]);
+    expect(superseded).toEqual([{ snapshot: 's1', at: null, rows: 3, ...known }]);
   });
 
   it('keeps how many rows the first whole version filled, of columns that were emptied or filled since', () => {
@@ -672,12 +662,6 @@ describe('a stored ledger', () => {
       'a negative number of restarts',
       brokenDay({ claim: { ...claim, restarts: -1 } }),
       'claim.restarts is -1',
-    ],
-    ['an unknown state', brokenDay({ committed: { ...published, state: 'shut' } }), 'state is "shut"'],
-    [
-      'an attempt whose time is not an instant',
-      brokenDay({ committed: { ...published, readTo: '2026-02-30T00:00:00Z' } }),
-      'readTo',
     ],
     [
       'events whose number cannot grow',

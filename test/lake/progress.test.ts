@@ -68,26 +68,6 @@ function lastSlice({ slices }: Progress): Slice {
   return slice;
 }
 
-describe('a new slice', () => {
-  it('has a part for each day query, before its first page', () => {
-    expect(emptySlice(window, queries)).toEqual({
-      ...window,
-      parts: queries.map((query) => ({
-        ...query,
-        cursor: null,
-        seen: [],
-        pages: 0,
-        records: 0,
-        chunks: [],
-        done: false,
-      })),
-      observations: {},
-      withoutKey: 0,
-      done: false,
-    });
-  });
-});
-
 describe('a staged group', () => {
   it('I4: advances its part’s cursor together with its chunk, and changes nothing else', () => {
     const before = progressOf({ ...emptySlice(window, queries), done: true }, emptySlice(window, queries));
@@ -207,37 +187,18 @@ describe('stored progress', () => {
     expect(stringifyJson(parseJson(JSON.stringify(parse(parseJson(text)))))).toBe(text);
   });
 
-  it('keeps fields that a later version has added', () => {
-    const refused = [{ key: '1', code: 'c', tries: 8 }];
-    const roles = ['include', 'exclude', 'restore'] as const;
-    const laterSlice = { ...slice, parts: roles.map((role) => ({ ...part, role, refused, weight: 7 })) };
-    const later = { ...progressOf(laterSlice), color: 'blue' };
-    expect(parse(parseJson(JSON.stringify(later)))).toEqual(later);
-  });
-
   const broken = (change: object): unknown => ({ ...progressOf(slice), ...change });
   const brokenSlice = (change: object): unknown => broken({ slices: [{ ...slice, ...change }] });
   const brokenPart = (change: object): unknown => brokenSlice({ parts: [{ ...part, ...change }] });
 
-  const brokenRefused = (change: object): unknown =>
-    brokenPart({ refused: [{ key: '1', code: 'c', tries: 1, retryAt: AT, ...change }] });
-
   it.each<[string, unknown, string]>([
     ['null', null, 'the document'],
     ['another version', broken({ version: '1' }), 'version is "1"'],
-    ['no slices', broken({ slices: undefined }), 'slices'],
-    ['a run that is no text', broken({ run: null }), 'run: '],
-    ['no query fingerprint', broken({ queryFingerprint: undefined }), 'queryFingerprint'],
     ['a window with a fraction', brokenSlice({ fromMs: 0.5 }), 'slices.0.fromMs is 0.5'],
-    ['a slice with an invalid start', brokenSlice({ startedAt: 'today' }), 'startedAt is "today"'],
     ['an unknown role', brokenPart({ role: 'more' }), 'role is "more"'],
     ['a query field that is an object', brokenPart({ fields: { start_time: {} } }), 'fields.start_time'],
     ['no cursor', brokenPart({ cursor: undefined }), 'cursor is undefined: a JSON value was expected'],
-    ['a refused lookup without a key', brokenRefused({ key: undefined }), 'refused.0.key'],
-    ['a last page without its cursor', brokenPart({ last: { hash: 'h' } }), 'last.cursor'],
     ['a negative number of pages', brokenPart({ pages: -1 }), 'pages is -1'],
-    ['chunks without names', brokenPart({ chunks: [{ records: 1 }] }), 'chunks.0.name'],
-    ['a part whose end is a text', brokenPart({ done: 'maybe' }), 'done is "maybe"'],
   ])('is refused with its key and the field: %s', (_name, value, place) => {
     const damaged = { kind: 'config', code: 'damaged_document', message: expect.stringContaining(KEY) };
     expect(() => parse(parseJson(JSON.stringify(value)))).toThrow(expect.objectContaining(damaged));

@@ -96,33 +96,6 @@ describe('a closed day that changes', () => {
     expect(await historyOf(lake)).toMatchObject({ place: 0 });
   });
 
-  it.each<[string, Record<string, string>]>([
-    ['texts', { amount: 'string' }],
-    ['a narrower number', { amount: 'decimal(18,2)' }],
-    ['instants', { create_time: 'timestamp' }],
-    ['several types', { amount: 'string', create_time: 'timestamp', transid: 'bigint' }],
-  ])('has no change if only the types in the settings changed: %s', async (_name, columns) => {
-    const lake = sample.emptyLake();
-    restate(lake.brand, 'order_list', DAY, (held) =>
-      held.map(({ at, record }, index) => ({
-        at,
-        record: { ...record, amount: index === 0 ? 'on request' : (record.amount ?? null) },
-      })),
-    );
-    const brandSettings = (own: object) => ({ reports: { order_list: { refresh, ...own } } });
-    await lake.sync({ scope, brandSettings: brandSettings({ columns: { amount: 'decimal(38,9)' } }) });
-    const { committed: before } = await ledgerEntry(lake, 'order_list', DAY);
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope, brandSettings: brandSettings({ columns }) });
-    const { committed } = await ledgerEntry(lake, 'order_list', DAY);
-    expect(committed?.digest).not.toBe(before?.digest);
-    expect(committed?.history).toEqual(before?.history);
-    alter(lake, 'order_list', DAY, { amount: 1.5 }, 1);
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope, brandSettings: brandSettings({ columns: { amount: 'decimal(38,9)' } }) });
-    expect(await historyOf(lake)).toMatchObject({ place: 1, last: { added: 0, removed: 0, altered: 1 } });
-  });
-
   it('is replaced even if its previous version is damaged, and its history begins anew', async () => {
     const lake = sample.emptyLake();
     setStatus(lake, () => 'new');

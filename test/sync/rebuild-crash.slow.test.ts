@@ -24,12 +24,11 @@ it('I4: a rebuild for another type that dies at any point loses nothing, and a s
   await rebuilt.rebuild(scope, { brandSettings });
   const wanted = await publishedDays(rebuilt, report);
   const changesIn = async (lake: SampleLake) =>
-    (await changesOf(lake, report, DAY)).filter(({ _place }) => _place === 1n);
-  const wantedChanges = (await changesIn(rebuilt)).map((row) => ({
-    ...row,
-    changed_at: expect.any(Date),
-    change_id: expect.any(String),
-  }));
+    (await changesOf(lake, report, DAY)).map(({ _key, _what, _place, _cause }) => [
+      ...[_key, _what, _place, _cause],
+    ]);
+  const wantedChanges = await changesIn(rebuilt);
+  expect(wantedChanges).not.toEqual([]);
   const begin = () => {
     const lake = read.fork();
     lake.nowMs = nowMs;

@@ -9,7 +9,7 @@ import { duckdb, parquetOf } from './parquet-files.ts';
 const number = fc
   .tuple(
     fc.constantFrom('', '-', '+', ' '),
-    fc.oneof(fc.nat(99_999).map(String), fc.stringMatching(/^\d{0,21}$/)),
+    fc.oneof(fc.nat(99_999).map(String), fc.stringMatching(/^\d{0,30}$/)),
     fc.constantFrom(
       '',
       '.',
@@ -21,7 +21,7 @@ const number = fc
       '.9999999996',
       '.1234567895',
     ),
-    fc.constantFrom('', ' ', 'e2', 'E-3', 'e+19', 'e', '%'),
+    fc.constantFrom('', ' ', 'e2', 'E-3', 'e+19', 'e28', 'e120', 'e', '%'),
   )
   .map((parts) => parts.join(''));
 const text = fc.oneof(
@@ -32,9 +32,7 @@ const text = fc.oneof(
 
 // A run reads amounts before any query exists, and a query reads records of any age, so each needs its own reading.
 it('I13: an amount of a ledger is the amount of a view, for 1,000 texts', async () => {
-  // DuckDB does not check the size of a number with an exponent.
-  const isChecked = (each: string) => !/e/i.test(each) || !(Math.abs(Number(each)) >= 1e20);
-  const texts = fc.sample(text.filter(isChecked), { numRuns: 1_000, seed: 48 });
+  const texts = fc.sample(text, { numRuns: 1_000, seed: 48 });
   const bytes = await parquetOf(
     [{ name: 'text', type: 'string' }],
     texts.map((each) => ({ text: each })),

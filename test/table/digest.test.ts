@@ -158,32 +158,6 @@ describe('digest of columns', () => {
     };
     for (const rows of [2, 3, 1_000]) expect(sumOf(rows)).toBe(BigInt.asUintN(128, BigInt(rows) * sumOf(1)));
   });
-
-  it('I12: is the digest of the rows if texts are too long to be hashed together', () => {
-    const megabytes = (count: number, letter: string) => letter.repeat(count * 2 ** 20);
-    const values = [
-      undefined,
-      megabytes(3, 'a'),
-      undefined,
-      megabytes(2, 'b'),
-      'c',
-      megabytes(5, 'd'),
-      undefined,
-      megabytes(1, 'e'),
-      'f',
-    ];
-    const texts = textsOf(values);
-    // The second text comes last in the bytes, like a text that had to be decoded.
-    const bytes = Buffer.concat([texts.bytes, Buffer.from('last')]);
-    texts.starts[4] = texts.bytes.length;
-    texts.ends[4] = bytes.length;
-    const codes = Uint32Array.from(values.keys());
-    const ofColumns = new Digest();
-    const column: CodedColumn = { codes, texts: { ...texts, bytes } };
-    expect([...ofColumns.addColumns(codes.length, new Map([['a', column]]))].length).toBe(1);
-    const texted = values.with(4, 'last');
-    expect(ofColumns.value()).toBe(digest([...codes].map((code) => ({ a: texted[code] }))));
-  });
 });
 
 function content(row: Row): string {

@@ -97,27 +97,37 @@ export function readable(bytes: Uint8Array): ReadableFile {
 
 const duckdbInstance = DuckDBInstance.create(':memory:');
 
-/** Runs a query in DuckDB; `{file}` stands for the Parquet file. */
-export async function duckdb(bytes: Uint8Array, sql: string): Promise<Record<string, DuckDBValue>[]> {
+/** Runs a query in DuckDB; `{file}`, `{file1}` … stand for the Parquet files. */
+export async function duckdb(
+  files: Uint8Array | readonly Uint8Array[],
+  sql: string,
+): Promise<Record<string, DuckDBValue>[]> {
   const folder = await mkdtemp(join(tmpdir(), 'parquet-'));
   const connection = await (await duckdbInstance).connect();
   try {
-    const path = join(folder, 'part-0000.parquet');
-    await writeFile(path, bytes);
-    const reader = await connection.runAndReadAll(sql.replaceAll('{file}', `'${path}'`));
-    return reader.getRowObjects();
+    let text = sql;
+    for (const [index, bytes] of [files].flat().entries()) {
+      const path = join(folder, `${index}.parquet`);
+      await writeFile(path, bytes);
+      text = text.replaceAll(index === 0 ? '{file}' : `{file${index}}`, `'${path}'`);
+    }
+    return (await connection.runAndReadAll(text)).getRowObjects();
   } finally {
     connection.closeSync();
     await rm(folder, { recursive: true });
   }
 }
 
-export async function duckdbRows(bytes: Uint8Array, columns: readonly Column[]): Promise<Row[]> {
+export async function duckdbRows(
+  files: Uint8Array | readonly Uint8Array[],
+  columns: readonly Column[],
+  from = '{file}',
+): Promise<Row[]> {
   // As bytes, because DuckDB's own client removes a byte order mark from a text.
   const selected = columns.map(({ name, type }) =>
     type === 'string' ? `encode("${name}") as "${name}"` : `"${name}"`,
   );
-  const rows = await duckdb(bytes, `select ${selected.join(', ')} from {file}`);
+  const rows = await duckdb(files, `select ${selected.join(', ')} from ${from}`);
   return rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, ours(value)])),
   );

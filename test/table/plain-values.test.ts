@@ -24,6 +24,12 @@ describe('values as Parquet lays them out', () => {
     ['64 bits', 'bigint', [-2n], [0xfe, 255, 255, 255, 255, 255, 255, 255]],
     ['instants', 'timestamp', [new Date(258)], [0xd0, 0xef, 3, 0, 0, 0, 0, 0]],
     ['a double', 'double', [-0], [0, 0, 0, 0, 0, 0, 0, 128]],
+    [
+      'sixteen bytes, of which the lower half is the largest',
+      'decimal(38,9)',
+      [2n ** 62n],
+      [0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0],
+    ],
     ['three bytes each', 'decimal(5,2)', [258n, -2n], [0, 1, 2, 255, 255, 0xfe]],
   ])('of %s follow the format', (_name, type, values, bytes) => {
     expect([...bytesOf(fixed(type, values))]).toEqual(bytes);

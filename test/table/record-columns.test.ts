@@ -89,16 +89,6 @@ describe('records as columns', () => {
     }
   });
 
-  it('have no column for a field that no row has', () => {
-    const columns = new RecordColumns(unlimited);
-    columns.append(recordListOf([{ a: 1 }, { b: 1 }]), 0, Uint8Array.of(1, 0));
-    expect(columns.fields).toEqual(['a']);
-    expect(columns.column('b')).toBeUndefined();
-    columns.clear();
-    expect(columns.fields).toEqual([]);
-    expect(columns.column('a')).toBeUndefined();
-  });
-
   it('I12: stop at the rows of a row group, and continue the next one at the first record left', () => {
     const list = recordListOf(Array.from({ length: 10 }, (_, index) => ({ a: index })));
     const columns = new RecordColumns({ ...unlimited, rows: 4 });

@@ -73,23 +73,4 @@ describe('typed columns', () => {
     });
     expect(rescued).toEqual(expected);
   });
-
-  it('I6: of a field with columns of several types are rescued if no column is exact', () => {
-    const schema = growSchema(schemaOf([{ amount: 'a' }]), observed([{ amount: 1 }]), { amount: 'bigint' });
-    expect(schema.columns.slice(-2).map(({ name, type }) => [name, type])).toEqual([
-      ['amount', 'string'],
-      ['amount_bigint', 'bigint'],
-    ]);
-    const rows = typedRows(schema, [{ amount: '7' }, { amount: 'many' }, { amount: '\ud800' }]);
-    expect(rows).toEqual([
-      { amount: '7', amount_bigint: 7n },
-      { amount: 'many' },
-      { _rescued: '{"amount":"\\ud800"}' },
-    ]);
-    const counted = growSchema(schemaOf([]), observed([{ dpv: 1 }]), { dpv: 'string' });
-    expect(typedRows(counted, [{ dpv: 3 }, { dpv: 'three' }])).toEqual([
-      { dpv: 3n, dpv_string: '3' },
-      { dpv_string: 'three' },
-    ]);
-  });
 });

@@ -2,7 +2,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { monthSources } from '../../cli/close-sums.ts';
 import { runs } from '../fixtures/property-runs.ts';
-import { COLUMNS, DAYS, HOUR, type Life, NOW, ROLES, lifeOf, storedRows, timeOf } from './life.ts';
+import { COLUMNS, DAYS, type Life, NOW, ROLES, lifeOf, storedRows, timeOf } from './life.ts';
 import { createViews, insert } from './lake-views.ts';
 import * as oracle from './oracle.ts';
 
@@ -124,54 +124,6 @@ describe('the key of a current row', () => {
   });
 });
 
-describe('what was paid of an order with several lines', () => {
-  const dt = DAYS[0] ?? '';
-  const line = (status: string, commission: string) => ({
-    transid: 't',
-    status,
-    commission,
-    currency: 'EUR',
-  });
-  const current = (...lines: object[]) => lines.map((each) => ({ brand: 'acme', dt, ...each }));
-  const before = { _key: 't', _what: 'altered', _place: 1, _cause: 'reading', _by: `${timeOf(NOW)}` };
-
-  it.each([
-    [
-      'nothing that changed while other lines are not paid',
-      [line('settled', '5'), line('open', '3')],
-      [],
-      '0',
-    ],
-    [
-      'nothing when the other lines are paid later',
-      [line('settled', '5'), line('settled', '3')],
-      [line('settled', '5'), line('open', '3')],
-      '0',
-    ],
-    [
-      'what a line has lost that was void later',
-      [line('settled', '5'), line('cancelled', '3')],
-      [line('settled', '5'), line('open', '3')],
-      '3',
-    ],
-  ])('is %s', async (_what, now, then, reversed) => {
-    await viewsWith('transid');
-    await insert(connection, 'orders', current(...now));
-    await insert(
-      connection,
-      'orders_before',
-      current(...then).map((row) => ({ ...row, ...before })),
-    );
-    const first_by = timeOf(NOW - HOUR);
-    await insert(connection, 'coverage', [
-      { brand: 'acme', report: 'order_list', dt, key: 'transid', first_by },
-    ]);
-    expect(await rows('SELECT reversed_after_paid FROM payouts')).toEqual([
-      { reversed_after_paid: `${reversed}.000000000` },
-    ]);
-  });
-});
-
 describe('the report that counts in a month', () => {
   const [dt = '', other = ''] = DAYS;
 
@@ -199,32 +151,5 @@ describe('the report that counts in a month', () => {
     ]);
     await connection.run('DELETE FROM closes');
     expect(await rows('SELECT report FROM payouts')).toEqual([{ report: 'orders' }]);
-  });
-});
-
-describe('what was paid of a key whose field was renamed', () => {
-  const [dt = ''] = DAYS;
-  const paid = { brand: 'acme', dt, status: 'settled', commission: '5', currency: 'EUR' };
-  const change = { _place: 1, _cause: 'reading', _by: timeOf(NOW) };
-
-  it.each([
-    ['not known if records without a key were added', { _place: 1 }, null, '1'],
-    ['gone if records without a key were added by another change', { _place: 2 }, '5.000000000', '0'],
-  ])('is %s', async (_what, place, reversed, unknown) => {
-    await viewsWith('transid');
-    await insert(connection, 'orders', [{ ...paid, publisher: '{"id":"other"}' }]);
-    await insert(connection, 'orders_before', [
-      { ...paid, ...change, transid: 't', _key: 't', _what: 'removed' },
-    ]);
-    await insert(connection, 'orders_before', [
-      { ...paid, ...change, ...place, publisher: '{"id":"other"}', _what: 'added' },
-    ]);
-    const first_by = timeOf(NOW - HOUR);
-    await insert(connection, 'coverage', [
-      { brand: 'acme', report: 'order_list', dt, key: 'transid', first_by },
-    ]);
-    expect(
-      await rows('SELECT reversed_after_paid, unknown_amounts FROM payouts WHERE publisher_id IS NULL'),
-    ).toEqual([{ reversed_after_paid: reversed, unknown_amounts: unknown }]);
   });
 });

@@ -59,7 +59,8 @@ export const ZERO = `CAST(0 AS ${AMOUNT})`;
  * Trino.
  */
 export function amountSql(text: string): string {
-  return decimalSql(`trim(regexp_replace(${text}, '[^0-9.eE+ -]', 'x'), ' ')`);
+  // DuckDB checks the size of a number with an exponent only when it casts a decimal.
+  return decimalSql(`TRY_CAST(trim(regexp_replace(${text}, '[^0-9.eE+ -]', 'x'), ' ') AS ${SUM})`);
 }
 
 export function decimalSql(value: string): string {

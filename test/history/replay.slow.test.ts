@@ -3,8 +3,12 @@ import fc from 'fast-check';
 import { type Column, typeSpec } from '../../shared/base/column-types.ts';
 import type { Row } from '../../shared/table/columns.ts';
 import { runs } from '../fixtures/property-runs.ts';
-import { dayOf } from './day.ts';
-import { keyTextOf, recordsAt } from './places.ts';
+import { beforeShape, rowsAt } from '../../shared/history/index.ts';
+import { orders as report } from '../../shared/reports/orders.ts';
+import { keySql } from '../../shared/reports/views/key-sql.ts';
+import { inDuckDb } from '../../shared/reports/views/view-sql.ts';
+import { duckdb, duckdbRows, parquetOf } from '../table/parquet-files.ts';
+import { DAY, dayOf } from './day.ts';
 
 const COLUMNS: readonly Column[] = [
   { name: 'transid', type: 'string', field: 'transid' },
@@ -18,25 +22,9 @@ const COLUMNS: readonly Column[] = [
   { name: '_rescued', type: 'string' },
 ];
 const TYPE_OF = new Map(COLUMNS.map(({ name, type }) => [name, type]));
-const PLACES: Readonly<Record<string, (row: Row) => string | undefined>> = {
-  transid: (row) => textOf(row, 'transid'),
-  order_id: (row) => textOf(row, 'order_id'),
-  at: (row) => (row.at instanceof Date ? String(row.at.getTime()) : undefined),
-  sku: (row) => textOf(row, 'sku'),
-  amount: (row) => textOf(row, 'amount'),
-  'box.id': (row) => (typeof row.box === 'string' ? /"id":"?([a-z0-9]+)/.exec(row.box)?.[1] : undefined),
-};
-
 /** The texts of a row. */
 function contentOf(row: Row): string {
   return JSON.stringify([...TYPE_OF.keys()].map((name) => textOf(row, name) ?? null));
-}
-
-const RETYPED = COLUMNS.findIndex(({ name }) => name === 'note_bigint');
-
-/** Without the second column of a field: a new type is no change. */
-function recordOf(content: string): string {
-  return JSON.stringify(JSON.parse(content).filter((_text: unknown, index: number) => index !== RETYPED));
 }
 
 function textOf(row: Row, name: string): string | undefined {
@@ -47,7 +35,18 @@ function textOf(row: Row, name: string): string | undefined {
     : typeSpec(type).texts(value)[0];
 }
 
-const keyOf = (name: string, row: Row) => keyTextOf(name, (place) => PLACES[place]?.(row));
+const placed = (file: string) => `(SELECT *, 'acme' AS brand, '${DAY}' AS dt FROM ${file})`;
+
+/** The records of the day at a place, in SQL. */
+async function recordsAt(place: number, name: string, files: readonly Uint8Array[]): Promise<string[]> {
+  const rows = rowsAt({
+    columns: COLUMNS.map((column) => `"${column.name}"`),
+    ...{ current: placed('{file}'), before: placed('{file1}') },
+    at: `(SELECT 'acme' AS brand, '${DAY}' AS dt, ${place} AS _at, '${name}' AS _chain)`,
+    key: inDuckDb(keySql(name, COLUMNS)),
+  });
+  return (await duckdbRows(files, COLUMNS, `(${rows})`)).map(contentOf).sort();
+}
 
 const few = (...values: readonly string[]) => fc.option(fc.constantFrom(...values), { freq: 4 });
 const record: fc.Arbitrary<Row> = fc.record({
@@ -89,8 +88,9 @@ const keys = fc.constantFrom<string | string[]>(
   'none',
 );
 
+// A run writes keys and changes in TypeScript, and a query computes the keys of current records and goes back in SQL.
 describe('the records of a day at each place of its chain of changes', () => {
-  it('are exactly those of the reading, whatever changed since', async () => {
+  it('are in SQL exactly those of the reading, whatever changed since', async () => {
     await fc.assert(
       fc.asyncProperty(life, keys, async (readings, key) => {
         const day = await dayOf(COLUMNS);
@@ -102,7 +102,7 @@ describe('the records of a day at each place of its chain of changes', () => {
           );
           await day.replaceBy({ rows: typed, cause, settings: { key, fields: {} } });
           const { place = -1, lastBy = '' } = day.committed?.history ?? {};
-          const contents = typed.map(contentOf).map(recordOf).sort();
+          const contents = typed.map(contentOf).sort();
           const isKnown = atPlace.has(place);
           if (isKnown) expect(atPlace.get(place)).toEqual(contents);
           atPlace.set(place, contents);
@@ -113,17 +113,17 @@ describe('the records of a day at each place of its chain of changes', () => {
           last = { place, by: lastBy };
         }
         const { history } = day.committed ?? {};
-        const before = await day.before();
         const name = history?.key ?? '';
-        const current = (await day.rows()).map((row) => ({ key: keyOf(name, row), content: contentOf(row) }));
-        const rows = before.map((row) => ({
-          ...{ key: typeof row._key === 'string' ? row._key : undefined, what: String(row._what) },
-          ...{ place: Number(row._place), content: contentOf(row) },
-        }));
+        const ofChanges = beforeShape(report, COLUMNS).columns;
+        const files = [await day.bytes(), (await day.bytesBefore()) ?? (await parquetOf(ofChanges, []))];
         for (const [place, contents] of atPlace)
-          expect(recordsAt(place, current, rows).map(recordOf).sort()).toEqual(contents);
-        expect(before.length).toBe(history?.object?.rows ?? 0);
-        for (const row of before) if (row._what !== 'added') expect(row._key).toBe(keyOf(name, row));
+          expect(await recordsAt(place, name, files)).toEqual(contents);
+        const keyOf = inDuckDb(keySql(name, COLUMNS));
+        const [counts] = await duckdb(
+          files,
+          `SELECT count(*) AS rows, count(*) FILTER (_what <> 'added' AND _key IS DISTINCT FROM ${keyOf}) AS others FROM {file1}`,
+        );
+        expect(counts).toEqual({ rows: BigInt(history?.object?.rows ?? 0), others: 0n });
       }),
       runs(75),
     );
