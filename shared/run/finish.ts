@@ -28,7 +28,7 @@ import { policyFingerprint } from '../planning/policy.ts';
 import type { EndingReport } from './iceberg-commits.ts';
 import type { ReportPlan } from './plan-report.ts';
 
-export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
+export interface Examined extends Pick<ReportPlan, 'months' | 'examinedAll'> {
   /** The days whose content or findings are new since this run. */
   published: readonly string[];
   /** `sizeOfSchema` when the run began; missing if the run had nothing to read. */
@@ -41,7 +41,7 @@ export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days' | 'req
 export interface Ending extends EndingReport {
   of: RunContext;
   hasReturnedRecords: boolean;
-  /** Records when each month is next due. If a run dies before, the months stay dirty and the next run examines them. */
+  /** Records when each month is next due. If a run dies before, the next run examines the months. */
   record?: (state: ReportState) => ReportState;
   examined: Examined;
   own: Partial<ReportState>;
@@ -54,8 +54,7 @@ export async function examineReport(
   examined: Examined,
   ended: EndedReport | undefined,
 ): Promise<Ending> {
-  const { seen, examinedAll, published, sizeBefore } = examined;
-  const months = [...seen.keys()];
+  const { months, examinedAll, published, sizeBefore } = examined;
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const at = new Date(ctx.clock.earlierMs()).toISOString();
@@ -93,14 +92,13 @@ export async function examineReport(
 
 export async function announceReport(ending: Ending): Promise<void> {
   const { of: ctx, months, hasReturnedRecords, examined, own, ended } = ending;
-  const { seen, published } = examined;
-  await sendEvents(ctx, [...seen.keys()], hasReturnedRecords);
+  const { published } = examined;
+  await sendEvents(ctx, examined.months, hasReturnedRecords);
   const nowMs = ctx.clock.now().getTime();
   const found = new Map<string, ExaminedMonth>();
   for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs, published));
-  const run = { id: ctx.runId, nowMs, seen };
   ending.record = (current) => {
-    const recorded = recordMonths(current, found, policyFingerprint(ctx.policy), run);
+    const recorded = recordMonths(current, found, policyFingerprint(ctx.policy), nowMs);
     const hasReturned = recorded.hasReturnedRecords || hasReturnedRecords;
     const next = { ...recorded, ...own, hasReturnedRecords: hasReturned };
     const lastRun = ended && lastRunOf(ctx, ended);

@@ -7,7 +7,7 @@ import { monthOf, monthsFrom } from '../base/days.ts';
 import { type BrandReportsError, configError } from '../base/errors.ts';
 import { readOrDamage } from '../lake/cas-document.ts';
 import type { Ledger } from '../lake/ledger.ts';
-import { type ReportState, type SeenMonths, markMonthsDirty, mayBeDue } from '../lake/report-state.ts';
+import { type ReportState, mayBeDue, withoutHints } from '../lake/report-state.ts';
 import { sizeOfSchema } from '../lake/schema.ts';
 import { errorSummary } from '../base/outcome.ts';
 import { type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
@@ -23,11 +23,11 @@ export interface ReportPlan {
   /** In the order in which they are read. */
   due: DueDay[];
   waiting: string[];
-  /** The months examined, `YYYY-MM`, and what the report state contained of them before. */
-  seen: SeenMonths;
+  /** The months examined, `YYYY-MM`. */
+  months: readonly string[];
   examinedAll: boolean;
   lastReadMs: number;
-  /** Marks months dirty, before a day of them is claimed. */
+  /** Removes the due times of months, before a day of them is claimed. */
   begin: (state: ReportState) => ReportState;
   /** `sizeOfSchema`; missing if there was nothing to read or to publish. */
   size: number | undefined;
@@ -67,14 +67,12 @@ export async function planReport(
   const size = daysToRead.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
   const unpublished = await publishDays(ctx, pending);
   if (due.length > 0) await probeEndDate(ctx);
-  const state = await ctx.reportState.cached();
-  const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
-  // Without the mark, a run that dies would leave a claim in a month that no later run examines. A damaged month stays
-  // dirty, so that later runs report it too.
-  const months = [...new Set([...daysToRead.map(monthOf), ...damagedMonths])];
-  const begin = (current: ReportState) => markMonthsDirty(current, months, ctx.runId, seen);
+  // A run that dies would otherwise leave a claim in a month that no later run examines. A damaged month keeps no due time,
+  // so that later runs report it too.
+  const changing = [...daysToRead.map(monthOf), ...damagedMonths];
   return {
-    ...{ continuation, due, seen, begin, size },
+    ...{ continuation, due, months: [...ledgers.keys()], size },
+    begin: (state) => withoutHints(state, changing),
     waiting: waitingDays(ledgers, ctx.policy, nowMs, range),
     examinedAll: isDaily && !range,
     lastReadMs: lastReadMs(ledgers),
@@ -85,11 +83,11 @@ export async function planReport(
 /** Plans one day again after the run has committed its upstream day. @returns `undefined` if the day is not due */
 export async function planDay(
   ctx: RunContext,
-  { continuation, seen }: ReportPlan,
+  { continuation, months }: ReportPlan,
   day: string,
 ): Promise<DueDay | undefined> {
   const month = monthOf(day);
-  if (!ctx.upstream || !seen.has(month)) return undefined;
+  if (!ctx.upstream || !months.includes(month)) return undefined;
   const ledgers = new Map([[month, await ctx.ledger(month).cached()]]);
   const { days } = await ctx.upstream.ledger(month).cached();
   const upstream = () => upstreamState(days[day]);
