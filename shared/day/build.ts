@@ -137,8 +137,9 @@ async function growToFit(
   observations: readonly Observations[],
 ): Promise<readonly Column[]> {
   const observed = observations.reduce<Observations>(mergeObservations, {});
+  const wanted = fieldsWithMeaning(ctx);
   const schema = await ctx.schema.update((current) => {
-    const grown = growSchema(current, observed, ctx.settings.columns, fieldsWithMeaning(ctx));
+    const grown = growSchema(current, observed, ctx.settings.columns, wanted);
     // A schema that was never written is stored even if it did not grow: later versions may document other types.
     if (grown === current && current.recentWrites.length > 0) return current;
     const at = new Date(ctx.clock.wallMs()).toISOString();

@@ -78,11 +78,11 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
   let noted: NotedKey | undefined;
   let { columns } = basis;
   const width = (columns ?? (await ctx.schema.cached()).columns).length;
+  const wanted = fieldsWithMeaning(ctx);
   const limits = { rows: maxRowsOfGroup(width), bytes: basis.groupBytes ?? ROW_GROUP_BYTES };
   const groups = new RowGroups(limits, async () => {
     const { writeParquet } = await loadParquet();
     const known = await ctx.schema.cached();
-    const wanted = fieldsWithMeaning(ctx);
     const chosen = columns ?? growSchema(known, observations, settings.columns, wanted).columns;
     const output = lake.store.create(keys.version(snapshot));
     if (isKeyOpen)

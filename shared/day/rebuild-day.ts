@@ -22,7 +22,7 @@ import type { BuildContext, RunContext } from '../context/context.ts';
 import { type OpenDay, openDay, openDayAnew } from '../context/open-day.ts';
 import { afterCommand } from '../planning/transitions.ts';
 import { publishDay } from './publish.ts';
-import { replaceVersion } from './replace-version.ts';
+import { replaceVersion } from './commit.ts';
 import { type StagedDay, pagesOf } from './staged-records.ts';
 
 export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'progress'> {}

@@ -9,7 +9,6 @@ import type { Slice, SlicePart } from '../lake/progress.ts';
 import { versionKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../table/load-parquet.ts';
 import { damageOf, fileIn } from '../table/readable-file.ts';
-import { newestAnswers } from '../planning/lookups.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { keysOf, ownersAmong, type RecordKey, type RecordList } from '../records/record-list.ts';
 import type { Attempt } from './claim.ts';
@@ -70,6 +69,33 @@ export async function answersOf(
   if (paging.style !== 'lookup' || !newest || slices.length < 2) return () => () => () => true;
   const upstream = await upstreamRecords(ctx, day, newest, paging.lookup);
   return newestAnswers(paging.lookup.answerField, ownersAmong(upstream));
+}
+
+/**
+ * I1: decides which looked-up records belong to the day if several slices contain some. An upstream record keeps the
+ * response of the newest slice that found one; responses about records that are not in the upstream day are left out.
+ * @param ownerOf returns the upstream record that a response is about, by the key in the response
+ * @returns a function to call for each slice, the newest first
+ */
+export function newestAnswers(
+  answerField: string,
+  ownerOf: (answered: string) => string | undefined,
+): () => (list: RecordList) => (index: number) => boolean {
+  const sliceOf = new Map<string, number>();
+  let slices = 0;
+  return () => {
+    slices += 1;
+    const own = slices;
+    return (list) => {
+      const keys = keysOf(list, answerField);
+      return (index) => {
+        const owner = ownerOf(keys[index] ?? '');
+        if (owner === undefined) return false;
+        if (!sliceOf.has(owner)) sliceOf.set(owner, own);
+        return sliceOf.get(owner) === own;
+      };
+    };
+  };
 }
 
 /** The records of the slice's upstream snapshot, by key. @throws BrandReportsError `contract` if it is missing or damaged */

@@ -89,6 +89,8 @@ const progress = storedObject(() => ({
   queryFingerprint: z.string(),
   /** The run that reads the day; missing before the first run. */
   run: z.optional(z.string()),
+  /** How often the last slice was dropped and begun again. */
+  restarts: z.optional(storedCount),
   slices: z.array(slice),
   recentWrites: z.array(z.string()),
 }));

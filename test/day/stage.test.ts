@@ -98,7 +98,14 @@ async function claimed(run: RunContext): Promise<Attempt> {
     run: run.runId,
     slices: [emptySlice(window, PARTS)],
   }));
-  return { ...(await openDay(run, DAY)), id: 'a1', progress, resumed: false, restarts: 0 };
+  return {
+    ...(await openDay(run, DAY)),
+    id: 'a1',
+    progress,
+    resumed: false,
+    restarts: 0,
+    upstream: undefined,
+  };
 }
 
 function page(number: number, records: readonly JsonObject[], isLast = false): StagedPage {

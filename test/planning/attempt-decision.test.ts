@@ -4,7 +4,6 @@ import type { Claim, Committed, DayEntry } from '../../shared/lake/ledger.ts';
 import type { Progress, Slice, SlicePart } from '../../shared/lake/progress.ts';
 import {
   type DaySituation,
-  asResumed,
   attemptToContinue,
   decideAttempt,
   slicesAfterRestart,
@@ -81,7 +80,7 @@ function progress(slices: Slice[], change: Partial<Progress> = {}): Progress {
   return { version: 1, queryFingerprint: 'as-now', slices, recentWrites: [], ...change };
 }
 
-const claim: Claim = { attempt: 'a1', runId: 'r1', at: at('09:00'), restarts: 0 };
+const claim: Claim = { attempt: 'a1', runId: 'r1', at: at('09:00') };
 
 function committed(change: Partial<Committed> = {}): Committed {
   return {
@@ -393,7 +392,9 @@ describe('any decision', () => {
         const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= day.nowMs;
         const next = decision.slices.at(-1);
         if (decision.kind === 'resume') {
-          expect(decision.slices).toEqual(slices.filter(isBegun));
+          expect(decision.slices.map(({ resumed: _marked, ...read }) => read)).toEqual(
+            slices.filter(isBegun),
+          );
           const times = [next?.startedAt, next?.stagedAt ?? next?.startedAt].map((time) =>
             Date.parse(time ?? ''),
           );
@@ -502,16 +503,23 @@ describe('the slices to read', () => {
     expect(Object.keys(plain ?? {})).not.toContain('repeatsConflict');
   });
 
-  it.each<[string, Slice[], Slice[]]>([
+  it.each<[string, Slice[], DaySituation, (true | undefined)[]]>([
     [
       'only the last of three slices is marked',
-      [staged, staged, staged],
-      [staged, staged, { ...staged, resumed: true }],
+      [{ ...staged }, { ...staged }, staged],
+      situation('clicks_list'),
+      [undefined, undefined, true],
     ],
-    ['a finished slice is not marked', [finished], [finished]],
-    ['a lookup is not marked', [lookedUp], [lookedUp]],
-  ])('are marked if another run resumes them: %s', (_name, before, after) => {
-    expect(asResumed(before.map((one) => ({ ...one })))).toEqual(after);
+    ['a finished slice is not marked', [finished], situation('order_list'), [undefined]],
+    [
+      'a lookup is not marked',
+      [lookedUp],
+      situation('clicks_detail', at('10:00'), { upstream }),
+      [undefined],
+    ],
+  ])('are marked if another run resumes them: %s', (_name, before, now, marks) => {
+    const { kind, slices } = decideAttempt({ claim }, progress(before), now);
+    expect([kind, ...slices.map(({ resumed }) => resumed)]).toEqual(['resume', ...marks]);
   });
 
   it('keep lookups when the upstream day is closed, and add a slice that covers the closed day', () => {

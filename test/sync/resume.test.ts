@@ -130,33 +130,6 @@ describe('cursors that die between runs', () => {
       expect(await wrongReports(lake, TODAY, reports)).toEqual({});
     },
   );
-
-  it('I8: fail the day with a hint if they die three times in a row', async () => {
-    const lake = sample.emptyLake();
-    const scope = { reports: ['transaction_list'], from: FIRST, to: FIRST };
-    // After the request that shows the time, the first call of every run is refused with all its retries, and the restart breaks in the middle.
-    const codes: (string | undefined)[] = [];
-    await lake.sync({ scope, deadline: NO_TIME });
-    for (let runs = 0; runs < 6; runs += 1) {
-      const faults = [
-        lake.service.addFault({
-          on: { action: 'report/transaction_list', nth: 2, times: 6 },
-          fault: { kind: 'code', code: 9, msg: 'unknown cursor' },
-        }),
-        lake.service.addFault({
-          on: { action: 'report/transaction_list', nth: 9, times: 50 },
-          fault: { kind: 'status', status: 503 },
-        }),
-      ];
-      const outcome = await lake.sync({ scope });
-      for (const removeFault of faults) removeFault();
-      codes.push(errorOf(outcome, 'transaction_list')?.code);
-      lake.nowMs += 10 * MINUTE_MS;
-    }
-    expect(codes).toContain('cursor_dies');
-    expect((await lake.sync({ scope })).status).toBe('complete');
-    expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
-  });
 });
 
 describe('a staged chunk that is damaged', () => {

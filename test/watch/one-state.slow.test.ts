@@ -70,7 +70,7 @@ function ledgerOf(
               upstreamDigest: '1:ab',
               readFrom,
             })),
-          ...(made.isClaimed && { claim: { attempt: 'a2', runId: 'r2', at: readFrom, restarts: 0 } }),
+          ...(made.isClaimed && { claim: { attempt: 'a2', runId: 'r2', at: readFrom } }),
           ...(made.hasFailed && { failure }),
         },
       ],
