@@ -13,7 +13,7 @@ import {
   isClosedForLookups,
   type Ledger,
 } from '../lake/ledger.ts';
-import { EMPTY_PROGRESS, type Progress, type Slice, assertOwn } from '../lake/progress.ts';
+import { EMPTY_PROGRESS, type Progress, type Slice } from '../lake/progress.ts';
 import {
   RESUME_WITHIN_HOURS,
   type DaySituation,
@@ -48,7 +48,6 @@ export interface DayToRead extends OpenDay {
 export interface Attempt extends DayToRead {
   id: string;
   progress: CasDocument<Progress>;
-  resumed: boolean;
   restarts: number;
 }
 
@@ -77,10 +76,10 @@ export async function claim(
   if (earlier !== undefined && id !== earlier) ctx.log({ event: 'attempt_dropped', day, attempt: earlier });
 
   const own = { run: ctx.runId, queryFingerprint: situation.queryFingerprint };
-  const { obstacle, kind, slices } = decideAttempt(entry, staged ?? EMPTY_PROGRESS, situation);
+  const { obstacle, slices } = decideAttempt(entry, staged ?? EMPTY_PROGRESS, situation);
   // A failed day waited, and its pages grew old meanwhile.
   const before = entry.claim && !entry.failure ? (staged?.restarts ?? 0) : 0;
-  const restarts = obstacle ? restartsAfter(ctx, { day, restarts: before }, obstacle) : before;
+  const restarts = before + (obstacle ? 1 : 0);
   // A new attempt is not written: only this run has the id, and nothing is lost if it dies before it stages the first pages.
   const progress =
     found && staged ? found : ctx.progress(day, id, { ...EMPTY_PROGRESS, ...own, restarts, slices });
@@ -89,7 +88,8 @@ export async function claim(
       const decided = decideAttempt(entry, current, situation);
       return { ...current, ...own, restarts, slices: decided.slices };
     });
-  return { ...claimed, id, progress, resumed: kind === 'resume', restarts };
+  if (obstacle) reportRestart(ctx, day, restarts, obstacle);
+  return { ...claimed, id, progress, restarts };
 }
 
 /**
@@ -104,7 +104,8 @@ export async function restartAttempt(
   conflict?: string,
 ): Promise<Attempt> {
   const { day, entry, progress } = attempt;
-  const restarts = restartsAfter(ctx, attempt, cause);
+  const restarts = attempt.restarts + 1;
+  reportRestart(ctx, day, restarts, cause);
   const situation = situationOf(ctx, attempt, false);
   await progress.update((current) => ({
     ...assertOwn(current, ctx.runId, day),
@@ -112,21 +113,28 @@ export async function restartAttempt(
     restarts,
     slices: slicesAfterRestart(entry, current, situation, conflict),
   }));
-  return { ...attempt, resumed: false, restarts };
+  return { ...attempt, restarts };
 }
 
-function restartsAfter(
+/** Guards a change by the run that reads the day. @throws conflict if another run has taken the day over */
+export function assertOwn(progress: Progress, run: string, day: string): Progress {
+  if (progress.run === run) return progress;
+  throw claimLost(day);
+}
+
+/** @throws BrandReportsError `contract` if the attempt has been restarted too often */
+function reportRestart(
   { report, log }: RunContext,
-  { day, restarts: before }: Pick<Attempt, 'day' | 'restarts'>,
+  day: string,
+  restarts: number,
   cause: RestartCause,
-): number {
-  const restarts = before + 1;
-  if (before < MAX_RESTARTS) log({ event: 'day_restarted', day, restarts, cause });
-  else {
-    const message = `${report.name} ${day}: gave up after ${before} restarts from the first page, because ${REASONS[cause]}; give a run more time (--max-seconds, the function’s timeout), start the next run earlier or raise "requestsPerSecond", so that one run reads the whole day`;
-    throw new BrandReportsError('contract', 'restarted_too_often', message);
+): void {
+  if (restarts <= MAX_RESTARTS) {
+    log({ event: 'day_restarted', day, restarts, cause });
+    return;
   }
-  return restarts;
+  const message = `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${REASONS[cause]}; give a run more time (--max-seconds, the function’s timeout), start the next run earlier or raise "requestsPerSecond", so that one run reads the whole day`;
+  throw new BrandReportsError('contract', 'restarted_too_often', message);
 }
 
 type ClaimContext = Pick<RunContext, 'ledger' | 'brand' | 'report' | 'lake' | 'lease' | 'runId' | 'clock'>;

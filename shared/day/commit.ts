@@ -4,7 +4,7 @@ import { type HistoryContext, type Replaced, haveMoved, historyAfter } from '../
 import { isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
-import type { BuiltSnapshot } from './builder.ts';
+import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
 import type { BrandReport, RunContext } from '../context/context.ts';
 import { type OpenDay, changeDay } from '../context/open-day.ts';

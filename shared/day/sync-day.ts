@@ -7,13 +7,13 @@
  */
 import { type BrandReportsError, redactedFailure, stackOf } from '../base/errors.ts';
 import { abandonDay, failDay, releaseDay } from '../lake/ledger.ts';
-import { assertOwn, pagesIn } from '../lake/progress.ts';
+import { pagesIn } from '../lake/progress.ts';
 import { type DayOutcome, errorSummary } from '../base/outcome.ts';
 import { isAfterRefresh } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { concernsNoDay, isEndOfRun } from '../service/retry.ts';
 import { afterReading } from '../planning/transitions.ts';
-import { type Attempt, claim } from './claim.ts';
+import { type Attempt, assertOwn, claim } from './claim.ts';
 import { commit } from './commit.ts';
 import type { RunContext } from '../context/context.ts';
 import { changeDay, openDay, upstreamEntry } from '../context/open-day.ts';
@@ -39,7 +39,7 @@ export async function syncDay(
     const toRead = { ...(await openDay(ctx, day)), upstream: await upstreamEntry(ctx, day) };
     claimed = await claim(ctx, toRead, isRequested);
     if (!claimed) return ended(ctx, day, 'busy');
-    ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
+    ctx.log({ event: 'day_claimed', day, reason, resumed: (await pagesStaged(claimed)) > 0 });
     const snapshot = await readDay(ctx, claimed, isRequested, onFetched);
     if (!snapshot) return await left(ctx, claimed, 'pending');
     const isAccepted = ctx.acceptsFewer && isRequested;

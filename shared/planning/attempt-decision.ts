@@ -11,10 +11,10 @@
  */
 import { HOUR_MS, dayOf, endOfDay } from '../base/days.ts';
 import { type Committed, type DayEntry, isRolledBack } from '../lake/ledger.ts';
-import { type Progress, type Slice, emptySlice } from '../lake/progress.ts';
+import type { Progress, Slice } from '../lake/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
-import { type Window, dayQueries, windowToRead } from './day-queries.ts';
+import { type DayQuery, type Window, dayQueries, windowToRead } from './day-queries.ts';
 
 /** Records that change between the pages of a longer reading would be in it twice or not at all. */
 export const RESUME_WITHIN_HOURS = 6;
@@ -161,4 +161,13 @@ function withNewSlice(
 function endedAtLastPage(slice: Slice): Slice {
   if (slice.done || !slice.parts.some(({ pages }) => pages > 0)) return slice;
   return { ...slice, done: true };
+}
+
+export function emptySlice(
+  slice: Omit<Slice, 'parts' | 'observations' | 'withoutKey' | 'done'>,
+  queries: readonly DayQuery[],
+): Slice {
+  const nothing = { cursor: null, seen: [], pages: 0, records: 0, chunks: [], done: false };
+  const parts = queries.map(({ role, fields }) => ({ role, fields, ...nothing }));
+  return { ...slice, parts, observations: {}, withoutKey: 0, done: false };
 }

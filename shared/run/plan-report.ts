@@ -61,6 +61,7 @@ export async function planReport(
     ofUpstream && ((day) => upstreamState(ofUpstream.ledgers.get(monthOf(day))?.days[day]));
   const nowMs = ctx.clock.now().getTime();
   const due = plan(ledgers, ctx.policy, nowMs, { continuation, upstream });
+  const waiting = waitingDays(ledgers, ctx.policy, nowMs, range);
   const pending = await pendingPublications(ctx, ledgers.values());
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const daysToRead = [...due.map(({ day }) => day), ...upstreamDue];
@@ -71,9 +72,8 @@ export async function planReport(
   // so that later runs report it too.
   const changing = [...daysToRead.map(monthOf), ...damagedMonths];
   return {
-    ...{ continuation, due, months: [...ledgers.keys()], size },
+    ...{ continuation, due, waiting, months: [...ledgers.keys()], size },
     begin: (state) => withoutHints(state, changing),
-    waiting: waitingDays(ledgers, ctx.policy, nowMs, range),
     examinedAll: isDaily && !range,
     lastReadMs: lastReadMs(ledgers),
     error: damaged ?? ofUpstream?.error ?? unpublished,

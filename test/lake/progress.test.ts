@@ -6,11 +6,11 @@ import {
   type Progress,
   type Slice,
   type StagedGroup,
-  emptySlice,
-  assertOwn,
   parseProgress,
   withStagedGroup,
 } from '../../shared/lake/progress.ts';
+import { assertOwn } from '../../shared/day/claim.ts';
+import { emptySlice } from '../../shared/planning/attempt-decision.ts';
 import { HOSTILE_IDS } from '../fixtures/hostile-ids.ts';
 
 const KEY = 'raw/order_list/brand=acme/dt=2026-01-05/a1/progress.json';
@@ -67,26 +67,6 @@ function lastSlice({ slices }: Progress): Slice {
   if (!slice) throw new Error('no slice');
   return slice;
 }
-
-describe('a new slice', () => {
-  it('has a part for each day query, before its first page', () => {
-    expect(emptySlice(window, queries)).toEqual({
-      ...window,
-      parts: queries.map((query) => ({
-        ...query,
-        cursor: null,
-        seen: [],
-        pages: 0,
-        records: 0,
-        chunks: [],
-        done: false,
-      })),
-      observations: {},
-      withoutKey: 0,
-      done: false,
-    });
-  });
-});
 
 describe('a staged group', () => {
   it('I4: advances its part’s cursor together with its chunk, and changes nothing else', () => {
