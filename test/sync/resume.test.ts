@@ -76,37 +76,9 @@ describe('a day that one run starts and another resumes', () => {
       expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
     },
   );
-
-  it.each(['clicks_list', 'order_list'] as const)(
-    'I1: of %s, restarts if the last staged page has changed',
-    async (report) => {
-      const lake = sample.emptyLake();
-      await begin(lake, [report]);
-      // The first record of the day is removed, and every later record moves up a place.
-      lake.brand.records[report] = lake.brand.records[report].slice(1);
-      expect((await resume(lake, [report])).status).toBe('complete');
-      expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
-    },
-  );
 });
 
 describe('cursors that die between runs', () => {
-  const ways = (['refuse', 'empty', 'restart'] as const).flatMap((deadCursor) =>
-    cursors.map((report) => ({ report, deadCursor })),
-  );
-
-  it.each(ways)(
-    'I1: lose and double no record of $report if the service answers with: $deadCursor',
-    async ({ report, deadCursor }) => {
-      const lake = await lakeWith({ deadCursor, pageCap: 2 }, 30);
-      await begin(lake, [report]);
-      await begin(lake, [report]);
-      lake.service.forgetCursors();
-      expect((await resume(lake, [report])).status).toBe('complete');
-      expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
-    },
-  );
-
   it.each([
     ['transactions and attribution', {}, cursors],
     ['clicks', { endCursor: 'opaque' }, ['clicks_list', 'clicks_detail']],
