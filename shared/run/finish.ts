@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { vacuumIceberg } from '../catalog/iceberg/index.ts';
-import { hasNewEvents, sendEvents } from './send-events.ts';
+import { sendEvents } from './send-events.ts';
 import { vacuumLedgerTable, forgetOldVersions, vacuum } from './vacuum.ts';
 import { DAY_MS, monthOf, monthsFrom } from '../base/days.ts';
 import { asBrandReportsError, rethrowBugs } from '../base/errors.ts';
 import { undamaged } from '../lake/cas-document.ts';
-import { fewerRead, hasRows, undamagedLedgers } from '../lake/ledger.ts';
+import { fewerRead, hasRows, pendingEvents, undamagedLedgers } from '../lake/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -92,11 +92,10 @@ export async function examineReport(
 
 export async function announceReport(ending: Ending): Promise<void> {
   const { of: ctx, months, hasReturnedRecords, examined, own, ended } = ending;
-  const { published } = examined;
   await sendEvents(ctx, examined.months, hasReturnedRecords);
   const nowMs = ctx.clock.now().getTime();
   const found = new Map<string, ExaminedMonth>();
-  for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs, published));
+  for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs));
   ending.record = (current) => {
     const recorded = recordMonths(current, found, policyFingerprint(ctx.policy), nowMs);
     const hasReturned = recorded.hasReturnedRecords || hasReturnedRecords;
@@ -148,12 +147,7 @@ function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): bo
   return !time.isUp() || isOverdue;
 }
 
-async function examinedMonth(
-  ctx: RunContext,
-  month: string,
-  nowMs: number,
-  published: readonly string[],
-): Promise<ExaminedMonth> {
+async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Promise<ExaminedMonth> {
   const ledger = await ctx.ledger(month).cached();
   const upstream = ctx.upstream && (await undamaged(ctx.upstream.ledger(month).cached()));
   const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstream);
@@ -163,7 +157,8 @@ async function examinedMonth(
     waitingDays(new Map([[month, ledger]]), ctx.policy, nowMs).length > 0 ||
     // Its records may turn up in a day of another month.
     Object.values(ledger.days).some((entry) => fewerRead(entry) && entry.committed?.state !== 'settled') ||
-    hasNewEvents(ctx, ledger, published);
+    // A listener that was down gets them in the next run.
+    (ctx.events !== undefined && pendingEvents(ledger).length > 0);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
     content: monthContent(ledger),
