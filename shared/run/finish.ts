@@ -126,11 +126,8 @@ export async function vacuumReport({ of: ctx, expires }: Ending): Promise<void> 
 
 /** Records that a run failed before it could finish. Never fails: if no run reports, the watcher notices that too. */
 export async function recordFailedRun(ctx: RunContext, ended: EndedReport): Promise<void> {
-  try {
-    await ctx.reportState.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
-  } catch (thrown) {
-    ctx.log({ event: 'last_run_not_recorded', message: asBrandReportsError(thrown).message });
-  }
+  const recorded = ctx.reportState.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
+  await recorded.catch(asBrandReportsError);
 }
 
 function lastRunOf(
