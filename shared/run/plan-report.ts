@@ -13,7 +13,7 @@ import { errorSummary } from '../base/outcome.ts';
 import { type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
 import { probeEndDate } from '../day/probe-end-date.ts';
-import { dayShapes, pendingPublications, publishDays } from '../day/publish.ts';
+import { ensureDayTables, pendingPublications, publishDays } from '../day/publish.ts';
 import { type UpstreamDay, upstreamState } from '../planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
@@ -53,26 +53,29 @@ export async function planReport(
   if (rangeOf() || hints.isDaily || hints.months.length > 0) await learnTime();
   const range = rangeOf();
   if (range) assertBegun(ctx, range);
-  const continuation = await resumeOrStart(ctx, range);
   const { months: toExamine, isDaily } = await monthsToExamine(ctx, range, looked);
   const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, toExamine, ctx.ledger);
   const ofUpstream = ctx.upstream && (await refreshed(ctx, toExamine, ctx.upstream.ledger));
   const upstream: UpstreamDay | undefined =
     ofUpstream && ((day) => upstreamState(ofUpstream.ledgers.get(monthOf(day))?.days[day]));
   const nowMs = ctx.clock.now().getTime();
+  const continuation = await resumeOrStart(ctx, range);
   const due = plan(ledgers, ctx.policy, nowMs, { continuation, upstream });
   const waiting = waitingDays(ledgers, ctx.policy, nowMs, range);
-  const pending = await pendingPublications(ctx, ledgers.values());
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const daysToRead = [...due.map(({ day }) => day), ...upstreamDue];
-  const size = daysToRead.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
+  if (daysToRead.length > 0) await announceColumnsBeside(ctx);
+  const pending = await pendingPublications(ctx, ledgers.values());
+  const hasWork = daysToRead.length + pending.length > 0;
+  if (hasWork) await ensureDayTables(ctx);
   const unpublished = await publishDays(ctx, pending);
   if (due.length > 0) await probeEndDate(ctx);
   // A run that dies would otherwise leave a claim in a month that no later run examines. A damaged month keeps no due time,
   // so that later runs report it too.
   const changing = [...daysToRead.map(monthOf), ...damagedMonths];
   return {
-    ...{ continuation, due, waiting, months: [...ledgers.keys()], size },
+    ...{ continuation, due, waiting, months: [...ledgers.keys()] },
+    size: hasWork ? sizeOfSchema(await ctx.schema.cached()) : undefined,
     begin: (state) => withoutHints(state, changing),
     examinedAll: isDaily && !range,
     lastReadMs: lastReadMs(ledgers),
@@ -101,12 +104,6 @@ function assertBegun(ctx: RunContext, { from }: Range): void {
   if (from <= today) return;
   const message = `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`;
   throw configError('range_ahead', message);
-}
-
-async function prepareTable(ctx: RunContext): Promise<number> {
-  await announceColumnsBeside(ctx);
-  for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
-  return sizeOfSchema(await ctx.schema.cached());
 }
 
 /** I7: the first commit of a column decides its type. No message once the table has a column of the new type. */
