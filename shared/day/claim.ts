@@ -133,7 +133,7 @@ function reportRestart(
     log({ event: 'day_restarted', day, restarts, cause });
     return;
   }
-  const message = `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${REASONS[cause]}; give a run more time (--max-seconds, the function’s timeout), start the next run earlier or raise "requestsPerSecond", so that one run reads the whole day`;
+  const message = `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${REASONS[cause]}. So that one run reads the whole day, give a run more time (--max-seconds, the function’s timeout), start the next run earlier, or raise "requestsPerSecond"`;
   throw new BrandReportsError('contract', 'restarted_too_often', message);
 }
 

@@ -105,8 +105,8 @@ export function contentOf(list: RecordList, index: number): string {
 type Context = Pick<BuildContext, 'report' | 'policy' | 'brandSettings' | 'log'>;
 
 /**
- * Which records of a page have a time or date of the day, or none. Without it, the records of a service with other days
- * would be in the partition of the wrong day.
+ * Which records of a page belong to the day by their own time or date; a record without such a value does. Without this
+ * rule, the records of a service with other days would be in the partition of the wrong day.
  */
 function ownDay(ctx: Context, day: string) {
   const rule = ctx.report.day;
