@@ -55,8 +55,7 @@ type Bodies =
 type Pages = 'count_mismatch' | 'cursor_died' | 'empty_pages' | 'endless' | 'no_progress' | 'page_info';
 type MorePages = 'bad_cursor' | 'other_id' | 'repeated_cursor' | 'repeated_page';
 
-type Days = 'claim_lost' | 'clocks_differ' | 'later_reading' | 'range_ahead';
-type Restarts = 'cursor_dies' | 'restarted_too_often' | 'too_slow';
+type Days = 'claim_lost' | 'clocks_differ' | 'later_reading' | 'range_ahead' | 'restarted_too_often';
 type Records = 'instant_refused' | 'instant_unclear' | 'other_dates' | 'too_many_fields';
 
 type Aws = 'aws_refused' | 'aws_unavailable' | 'aws_unexpected';
@@ -74,6 +73,6 @@ type Bugs = 'bad_key' | 'never_ends' | 'unexpected';
 
 type OfCommands = Flags | Names | Answers | Files | Machine | Queries | Settings | MoreSettings | Secrets;
 type OfLakes = Lake | Disk | Intruders | Locks | Damage | Unreadable | Nothing | Empty | Versions | Closes;
-type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Restarts | Records;
+type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Records;
 
 export type ErrorCode = OfCommands | OfLakes | OfReadings | Aws | Catalog | Functions | Stack | Bugs;

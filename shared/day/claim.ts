@@ -3,7 +3,6 @@
  * claim, and the commit of the previous run is refused (I5). A run reads days while it holds the lease of the brand, so it
  * takes every claimed day over: the run that claimed it has ended, or has lost the lease.
  */
-import type { ErrorCode } from '../base/error-codes.ts';
 import { BrandReportsError, rethrowBugs } from '../base/errors.ts';
 import { type CasDocument, undamaged } from '../lake/cas-document.ts';
 import {
@@ -14,28 +13,41 @@ import {
   isClosedForLookups,
   type Ledger,
 } from '../lake/ledger.ts';
-import { EMPTY_PROGRESS, type Progress, type Slice, assertOwn } from '../lake/progress.ts';
+import { EMPTY_PROGRESS, type Progress, type Slice } from '../lake/progress.ts';
 import {
   RESUME_WITHIN_HOURS,
   type DaySituation,
   type Obstacle,
-  asResumed,
   attemptToContinue,
   decideAttempt,
   slicesAfterRestart,
 } from '../planning/attempt-decision.ts';
 import type { RunContext } from '../context/context.ts';
-import { type OpenDay, changeDay, upstreamEntry } from '../context/open-day.ts';
+import { type OpenDay, changeDay } from '../context/open-day.ts';
 
 const MAX_RESTARTS = 3;
 
 export type RestartCause = Obstacle | 'last_page_changed' | 'cursor_died' | 'key_conflict';
 
+const REASONS: Record<RestartCause, string> = {
+  cursor_died: 'the service no longer accepted the cursor of the last page',
+  last_page_changed: 'the last page that an earlier run stored had changed when it was read again',
+  too_old: `the last page was stored more than ${RESUME_WITHIN_HOURS} hours ago`,
+  queries_changed: 'the settings were changed while it was read (leave them as they are until then)',
+  key_conflict:
+    'records with the same primary key differed (set "key" to the field that identifies a record)',
+  day_has_ended: 'the day ended while it was read',
+};
+
+export interface DayToRead extends OpenDay {
+  /** The day whose records this day looks up. */
+  upstream: DayEntry | undefined;
+}
+
 /** A claimed day and the attempt to read it, whose pages may come from several runs. */
-export interface Attempt extends OpenDay {
+export interface Attempt extends DayToRead {
   id: string;
   progress: CasDocument<Progress>;
-  resumed: boolean;
   restarts: number;
 }
 
@@ -44,56 +56,44 @@ export interface Attempt extends OpenDay {
  * or the slice is complete and waits for its commit.
  * @param isRequested whether the day is read with `--from` and `--to`: then all of it is read
  * @returns `undefined` if another run was faster
+ * @throws BrandReportsError `contract` if the attempt has already been restarted too often
  */
 export async function claim(
   ctx: RunContext,
-  open: OpenDay,
+  open: DayToRead,
   isRequested: boolean,
 ): Promise<Attempt | undefined> {
   const { day, entry } = open;
-  const situation = await situationOf(ctx, day, isRequested);
+  const situation = situationOf(ctx, open, isRequested);
   const earlier = attemptToContinue(entry, situation);
+  const found = earlier === undefined ? undefined : ctx.progress(day, earlier);
   // If the progress document is damaged, the attempt is dropped: its pages can be fetched again.
-  const isUsable = earlier !== undefined && (await undamaged(ctx.progress(day, earlier).refresh()));
-  const id = isUsable ? earlier : ctx.newId();
-  const restarts = entry.claim?.restarts ?? 0;
-  const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx), restarts };
+  const staged = found && (await undamaged(found.refresh()));
+  const id = staged && earlier !== undefined ? earlier : ctx.newId();
+  const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx) };
   const claimed = await claimOrLeave(ctx, open, (current) => claimDay(current, day, entry.claim, mine));
   if (!claimed) return undefined;
-  if (earlier !== undefined && earlier !== id) ctx.log({ event: 'attempt_dropped', day, attempt: earlier });
+  if (earlier !== undefined && id !== earlier) ctx.log({ event: 'attempt_dropped', day, attempt: earlier });
 
-  const { queryFingerprint } = ctx.policy;
-  if (id !== earlier) {
-    // Nothing is written: only this run has the id, and nothing is lost if it dies before it stages the first pages.
-    const { slices } = decideAttempt(entry, EMPTY_PROGRESS, situation);
-    const first = { ...EMPTY_PROGRESS, run: ctx.runId, queryFingerprint, slices };
-    return { ...claimed, id, restarts, resumed: false, progress: ctx.progress(day, id, first) };
-  }
-  const progress = ctx.progress(day, id);
-  const staged = await progress.refresh();
-  const decision = decideAttempt(entry, staged, situation);
-  const attempt: Attempt = { ...claimed, id, progress, resumed: decision.kind === 'resume', restarts };
-  if (decision.kind === 'restart') {
-    await progress.update((current) => ({ ...current, run: ctx.runId }));
-    // After a run that failed because the service did not respond, the pages grew old until this try.
-    const isAfterOutage = entry.claim?.runId === null && entry.failure?.kind === 'transient';
-    const isBlameless = decision.obstacle === 'too_old' && isAfterOutage;
-    return restartAttempt(ctx, isBlameless ? { ...attempt, restarts: 0 } : attempt, decision.obstacle);
-  }
-  await progress.update((current) => {
-    const { slices } = decideAttempt(entry, current, situation);
-    return {
-      ...current,
-      run: ctx.runId,
-      queryFingerprint,
-      slices: decision.kind === 'resume' ? asResumed(slices) : slices,
-    };
-  });
-  return attempt;
+  const own = { run: ctx.runId, queryFingerprint: situation.queryFingerprint };
+  const { obstacle, slices } = decideAttempt(entry, staged ?? EMPTY_PROGRESS, situation);
+  // A failed day waited, and its pages grew old meanwhile.
+  const before = entry.claim && !entry.failure ? (staged?.restarts ?? 0) : 0;
+  const restarts = before + (obstacle ? 1 : 0);
+  // A new attempt is not written: only this run has the id, and nothing is lost if it dies before it stages the first pages.
+  const progress =
+    found && staged ? found : ctx.progress(day, id, { ...EMPTY_PROGRESS, ...own, restarts, slices });
+  if (staged)
+    await progress.update((current) => {
+      const decided = decideAttempt(entry, current, situation);
+      return { ...current, ...own, restarts, slices: decided.slices };
+    });
+  if (obstacle) reportRestart(ctx, day, restarts, obstacle);
+  return { ...claimed, id, progress, restarts };
 }
 
 /**
- * Drops the pages of the last slice, so that it is read from its first page, and counts the restart in the claim.
+ * Drops the pages of the last slice, so that it is read from its first page, and counts the restart.
  * @param conflict if the cause is `key_conflict`: the fingerprint of the records that differ
  * @throws BrandReportsError `contract` if the attempt has already been restarted too often
  */
@@ -103,49 +103,38 @@ export async function restartAttempt(
   cause: RestartCause,
   conflict?: string,
 ): Promise<Attempt> {
-  const { day, id, progress } = attempt;
+  const { day, entry, progress } = attempt;
   const restarts = attempt.restarts + 1;
-  if (restarts > MAX_RESTARTS) throw restartedTooOften(ctx, day, cause);
-  ctx.log({ event: 'day_restarted', day, restarts, cause });
-  const mine: Claim = { attempt: id, runId: ctx.runId, at: wallTime(ctx), restarts };
-  const restarted = await changeDay(ctx, attempt, (current) => {
-    const before = current.days[day]?.claim;
-    if (before?.runId !== mine.runId || before.attempt !== mine.attempt) return current;
-    return claimDay(current, day, before, mine);
-  });
-  const entry = { ...restarted.entry, claim: mine };
-  const situation = await situationOf(ctx, day, false);
+  reportRestart(ctx, day, restarts, cause);
+  const situation = situationOf(ctx, attempt, false);
   await progress.update((current) => ({
     ...assertOwn(current, ctx.runId, day),
-    queryFingerprint: ctx.policy.queryFingerprint,
+    queryFingerprint: situation.queryFingerprint,
+    restarts,
     slices: slicesAfterRestart(entry, current, situation, conflict),
   }));
-  return { ...restarted, resumed: false, restarts };
+  return { ...attempt, restarts };
 }
 
-function restartedTooOften({ report }: RunContext, day: string, cause: RestartCause): BrandReportsError {
-  const more = 'give a run more time (--max-seconds, the function’s timeout)';
-  const atOnce = `${more}, so that one run reads the whole day`;
-  const lastPage = 'the last page that an earlier run stored had changed when it was read again';
-  const stored = `the last page was stored more than ${RESUME_WITHIN_HOURS} hours ago`;
-  const upstream = 'the report whose records it looks up was read again before all lookups were done';
-  const key = 'records with the same primary key differed, and a second reading has to show why';
-  const reasons: Record<RestartCause, [code: ErrorCode, why: string, next: string]> = {
-    cursor_died: ['cursor_dies', 'the service no longer accepted the cursor of the last page', atOnce],
-    last_page_changed: ['cursor_dies', lastPage, atOnce],
-    too_old: ['too_slow', stored, `start the next run earlier, raise "requestsPerSecond", or ${more}`],
-    queries_changed: [
-      'restarted_too_often',
-      'the settings were changed while it was read',
-      'leave them as is',
-    ],
-    upstream_changed: ['too_slow', upstream, `raise "requestsPerSecond", or ${more}`],
-    key_conflict: ['restarted_too_often', key, `${more}, or set "key" to the field that identifies a record`],
-    day_has_ended: ['too_slow', 'the day ended while it was read', more],
-  };
-  const [code, why, next] = reasons[cause];
-  const message = `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${why}; ${next}`;
-  return new BrandReportsError('contract', code, message);
+/** Guards a change by the run that reads the day. @throws conflict if another run has taken the day over */
+export function assertOwn(progress: Progress, run: string, day: string): Progress {
+  if (progress.run === run) return progress;
+  throw claimLost(day);
+}
+
+/** @throws BrandReportsError `contract` if the attempt has been restarted too often */
+function reportRestart(
+  { report, log }: RunContext,
+  day: string,
+  restarts: number,
+  cause: RestartCause,
+): void {
+  if (restarts <= MAX_RESTARTS) {
+    log({ event: 'day_restarted', day, restarts, cause });
+    return;
+  }
+  const message = `${report.name} ${day}: gave up after ${MAX_RESTARTS} restarts from the first page, because ${REASONS[cause]}. So that one run reads the whole day, give a run more time (--max-seconds, the function’s timeout), start the next run earlier, or raise "requestsPerSecond"`;
+  throw new BrandReportsError('contract', 'restarted_too_often', message);
 }
 
 type ClaimContext = Pick<RunContext, 'ledger' | 'brand' | 'report' | 'lake' | 'lease' | 'runId' | 'clock'>;
@@ -170,7 +159,7 @@ export async function claimForVersion(ctx: ClaimContext, open: OpenDay): Promise
   const { day, entry } = open;
   if (await isBeingRead(ctx, entry)) return undefined;
   const { claim: before } = entry;
-  const mine: Claim = { restarts: 0, ...before, runId: ctx.runId, at: wallTime(ctx) };
+  const mine: Claim = { ...before, runId: ctx.runId, at: wallTime(ctx) };
   return claimOrLeave(ctx, open, (ledger) => {
     if (!hasSameVersions(entry, ledger.days[day] ?? {})) throw claimLost(day);
     return claimDay(ledger, day, before, mine);
@@ -178,11 +167,11 @@ export async function claimForVersion(ctx: ClaimContext, open: OpenDay): Promise
 }
 
 /** @returns `undefined` if another run was faster */
-async function claimOrLeave(
+async function claimOrLeave<Day extends OpenDay>(
   ctx: Pick<RunContext, 'ledger' | 'brand' | 'report'>,
-  open: OpenDay,
+  open: Day,
   transition: (ledger: Ledger) => Ledger,
-): Promise<OpenDay | undefined> {
+): Promise<Day | undefined> {
   try {
     return await changeDay(ctx, open, transition);
   } catch (thrown) {
@@ -197,19 +186,16 @@ function hasSameVersions(one: DayEntry, other: DayEntry): boolean {
   return versionsIn(one) === versionsIn(other);
 }
 
-async function situationOf(ctx: RunContext, day: string, isRequested: boolean): Promise<DaySituation> {
-  const { report, brandSettings, settings, policy, clock } = ctx;
+function situationOf(
+  { report, brandSettings, settings, policy, clock }: RunContext,
+  { day, upstream }: DayToRead,
+  isRequested: boolean,
+): DaySituation {
+  const { queryFingerprint } = policy;
   const nowMs = clock.now().getTime();
-  const upstream = await upstreamEntry(ctx, day);
   return {
-    day,
-    nowMs,
-    report,
-    brandSettings,
-    settings,
-    queryFingerprint: policy.queryFingerprint,
+    ...{ day, nowMs, report, brandSettings, settings, queryFingerprint, isRequested },
     upstream: upstreamSnapshot(upstream),
-    isRequested,
   };
 }
 

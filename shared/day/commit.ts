@@ -1,14 +1,13 @@
-import { type Committed, laterReading } from '../lake/ledger.ts';
+import { type Committed, type DayCommit, commitDay, laterReading } from '../lake/ledger.ts';
 import { carriedChecks } from '../findings/index.ts';
-import { haveMoved } from '../history/index.ts';
+import { type HistoryContext, type Replaced, haveMoved, historyAfter } from '../history/index.ts';
 import { isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
 import { afterReading } from '../planning/transitions.ts';
-import type { BuiltSnapshot } from './builder.ts';
+import type { BuiltSnapshot } from './build.ts';
 import type { Attempt } from './claim.ts';
-import type { RunContext } from '../context/context.ts';
-import { type OpenDay, upstreamEntry } from '../context/open-day.ts';
-import { replaceVersion } from './replace-version.ts';
+import type { BrandReport, RunContext } from '../context/context.ts';
+import { type OpenDay, changeDay } from '../context/open-day.ts';
 
 /**
  * Records a reading in the ledger (I4). If the reading is believed, its version is committed; if not, the ledger
@@ -30,7 +29,7 @@ export async function commit(
   const { hasReturnedRecords } = await ctx.reportState.cached();
   const { queryFingerprint } = policy;
   // Looked-up records belong to the day as their upstream records were read.
-  const timeZone = (await upstreamEntry(ctx, day))?.committed?.timeZone ?? policy.timeZone;
+  const timeZone = attempt.upstream?.committed?.timeZone ?? policy.timeZone;
   // If the service has never returned a record, the address or the credentials may be another brand's.
   const isVerified = hasReturnedRecords || snapshot.rows > 0;
   const nextOf = (counts: Pick<Committed, 'rows' | 'values'>, acceptsFewer = isAccepted) => {
@@ -83,4 +82,39 @@ export async function commit(
     },
   });
   return { open, ...(keeps && { kept: keeps.rows }) };
+}
+
+export interface Replacement
+  extends Pick<DayCommit, 'runId' | 'reading'>,
+    Pick<Replaced, 'hashes' | 'noted' | 'cause'> {
+  /** What the ledger records from then on. Findings of data checks may be copied from the version before. */
+  next: (before: Committed | undefined) => Omit<Committed, 'history'>;
+  /** When the reading that replaces the version ended, by the service's time; missing: now. */
+  endedMs?: number;
+}
+
+/**
+ * Replaces the version of a day that the caller has claimed. One transition of the ledger commits the version and what
+ * it changes (I4). Readings, rollbacks and rebuilds all use it. When each had code of its own, a step was forgotten: the
+ * claim that protects the version from the vacuum, the change, or the check that no other run was faster (I5).
+ */
+export async function replaceVersion(
+  ctx: BrandReport & HistoryContext,
+  open: OpenDay,
+  { runId, next, reading, ...replacing }: Replacement,
+): Promise<OpenDay> {
+  const { day, entry, committed: replaced } = open;
+  const after = next(replaced);
+  const history = await historyAfter(ctx, day, entry, { ...replacing, before: replaced, after });
+  const wallMs = ctx.clock.wallMs();
+  const changed = await changeDay(ctx, open, (ledger) => {
+    const committed = { ...next(ledger.days[day]?.committed), history };
+    return commitDay(ledger, day, { runId, committed, wallMs, ...(reading && { reading }) });
+  });
+  const { history: before } = replaced ?? {};
+  if (before && history?.last && history.place !== before.place) {
+    const { rowsBefore, added, removed, altered } = history.last;
+    ctx.log({ event: 'day_changed', day, rowsBefore, rows: after.rows, added, removed, altered });
+  }
+  return changed;
 }

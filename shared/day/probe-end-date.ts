@@ -19,8 +19,10 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
   if ((await reportState.cached()).probedEndDate === setting) return;
   for (const day of probedDays(ctx))
     if ((await ctx.ledger(monthOf(day)).cached()).days[day]?.erasedAt !== undefined) return;
-  const meaning = await observeOrLog(ctx);
-  if (meaning === 'midnight' && (await observeOrLog(ctx)) === 'midnight')
+  // If a request fails, reading the days will show the problem.
+  const observe = () => observeEndDate(ctx).catch((thrown: unknown) => void rethrowBugs(thrown));
+  const meaning = await observe();
+  if (meaning === 'midnight' && (await observe()) === 'midnight')
     throw new BrandReportsError(
       'config',
       'end_date',
@@ -28,16 +30,6 @@ export async function probeEndDate(ctx: RunContext): Promise<void> {
     );
   if (meaning === 'whole_day')
     await reportState.update((current) => ({ ...current, probedEndDate: setting }));
-}
-
-/** Ignores a failure of the probe: reading the days will show the problem. */
-async function observeOrLog(ctx: RunContext): Promise<EndDateMeaning> {
-  try {
-    return await observeEndDate(ctx);
-  } catch (thrown) {
-    ctx.log({ event: 'end_date_not_probed', message: rethrowBugs(thrown).code });
-    return undefined;
-  }
 }
 
 /**

@@ -30,6 +30,12 @@ export async function dayShapes(
   return [own, beforeShape(context.report, own.columns)];
 }
 
+export async function ensureDayTables(
+  context: Pick<BrandReport, 'report' | 'schema' | 'lake'>,
+): Promise<void> {
+  for (const shape of await dayShapes(context)) await context.lake.catalog?.ensureTable(shape);
+}
+
 async function pointAt(context: BrandReport, day: string, committed: Committed): Promise<void> {
   const { report, brand, lake } = context;
   const shapes = await dayShapes(context);

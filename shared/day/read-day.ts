@@ -14,8 +14,7 @@ import { isAfterRefresh } from '../planning/due.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { ShownHabits } from '../service/paging/habits.ts';
 import { pages } from '../service/paging/pages.ts';
-import { build } from './build.ts';
-import { type Builder, type BuiltSnapshot, createBuilder } from './builder.ts';
+import { type Builder, type BuiltSnapshot, build, createBuilder } from './build.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 import { explained, isLastPageSame, pageRequest } from './fetch.ts';
@@ -38,7 +37,7 @@ export async function readDay(
   onFetched: () => void,
 ): Promise<BuiltSnapshot | undefined> {
   let attempt = claimed;
-  if (attempt.resumed && !(await isLastPageSame(ctx, await lastSliceOf(attempt))))
+  if (!(await isLastPageSame(ctx, await lastSliceOf(attempt))))
     attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
   const builder = await builderOfPages(ctx, attempt);
   try {
@@ -47,7 +46,7 @@ export async function readDay(
     else {
       if (outcome === 'out_of_time') return undefined;
       onFetched();
-      const { resumed } = attempt;
+      const { resumed } = await lastSliceOf(attempt);
       const built = await build(ctx, await stagedDay(attempt), { readBack }, builder).catch(
         (thrown: unknown) => {
           // Hours may lie between the queries of a resumed reading, so records of one may be newer than the other.

@@ -15,14 +15,13 @@ import type { Slice } from '../lake/progress.ts';
 import { keyText, primaryKeyField } from '../planning/primary-key.ts';
 import { type Replay, type ReplayObstacle, decideReplay } from '../planning/replay.ts';
 import { countWithoutKey } from '../records/record-list.ts';
-import { build } from './build.ts';
-import type { BuiltSnapshot } from './builder.ts';
+import { type BuiltSnapshot, build } from './build.ts';
 import { claimForVersion } from './claim.ts';
 import type { BuildContext, RunContext } from '../context/context.ts';
 import { type OpenDay, openDay, openDayAnew } from '../context/open-day.ts';
 import { afterCommand } from '../planning/transitions.ts';
 import { publishDay } from './publish.ts';
-import { replaceVersion } from './replace-version.ts';
+import { replaceVersion } from './commit.ts';
 import { type StagedDay, pagesOf } from './staged-records.ts';
 
 export interface RebuildContext extends BuildContext, Pick<RunContext, 'runId' | 'progress'> {}

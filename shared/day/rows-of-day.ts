@@ -102,54 +102,48 @@ export function contentOf(list: RecordList, index: number): string {
   return stringifyJson(Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-interface OwnDay {
-  has(list: RecordList): (index: number) => boolean;
-  end(): void;
-}
-
 type Context = Pick<BuildContext, 'report' | 'policy' | 'brandSettings' | 'log'>;
 
-/** Without it, the records of a service with other days would be in the partition of the wrong day. */
-function ownDay(ctx: Context, day: string): OwnDay {
+/**
+ * Which records of a page belong to the day by their own time or date; a record without such a value does. Without this
+ * rule, the records of a service with other days would be in the partition of the wrong day.
+ */
+function ownDay(ctx: Context, day: string) {
   const rule = ctx.report.day;
-  if (rule.by === 'created') return ownTimes(ctx, day, rule.field);
-  if (rule.by === 'dates' && rule.field !== undefined) return ownDates(ctx, day, rule.field);
-  return { has: () => () => true, end: () => {} };
+  const field = rule.by === 'created' || rule.by === 'dates' ? rule.field : undefined;
+  if (field === undefined) return { has: () => () => true, end: () => {} };
+  const { isOwn, end } = rule.by === 'created' ? ownTimes(ctx, day) : ownDates(ctx, day, field);
+  const has = (list: RecordList) => {
+    const values = valuesOf(list, field);
+    return (index: number) => isOwn(values[index]);
+  };
+  return { has, end };
 }
 
 /** The requested range may include more than the day: records at its end belong to the next day. */
-function ownTimes({ policy }: Context, day: string, field: string): OwnDay {
+function ownTimes({ policy }: Context, day: string) {
   const startMs = startOfDay(day, policy.timeZone);
   const endMs = endOfDay(day, policy.timeZone);
-  return {
-    has(list) {
-      const times = valuesOf(list, field);
-      const isOwn = lastAnswer((value: Json | undefined) => {
-        const instant = value === undefined ? undefined : exactInstant(value);
-        return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
-      });
-      return (index) => isOwn(times[index]);
-    },
-    end: () => {},
-  };
+  const isOwn = lastAnswer((value: Json | undefined) => {
+    const instant = value === undefined ? undefined : exactInstant(value);
+    return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
+  });
+  return { isOwn, end: () => {} };
 }
 
-function ownDates(ctx: Context, day: string, field: string): OwnDay {
+function ownDates(ctx: Context, day: string, field: string) {
   const others = new Map<string, number>();
   let own = 0;
+  const dateOf = lastAnswer((value: Json | undefined) =>
+    value === undefined ? undefined : exactDay(value)?.toISOString().slice(0, 10),
+  );
   return {
-    has(list) {
-      const values = valuesOf(list, field);
-      const dateOf = lastAnswer((value: Json | undefined) =>
-        value === undefined ? undefined : exactDay(value)?.toISOString().slice(0, 10),
-      );
-      return (index) => {
-        const date = dateOf(values[index]);
-        if (date === undefined) return true;
-        if (date === day) own += 1;
-        else others.set(date, (others.get(date) ?? 0) + 1);
-        return date === day;
-      };
+    isOwn(value: Json | undefined) {
+      const date = dateOf(value);
+      if (date === undefined) return true;
+      if (date === day) own += 1;
+      else others.set(date, (others.get(date) ?? 0) + 1);
+      return date === day;
     },
     end() {
       if (others.size === 0) return;

@@ -4,40 +4,26 @@
  * missing (I4). Pages are staged in groups, because a document write for each page would cost more than the page.
  */
 import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompress, zstdCompressSync } from 'node:zlib';
 import { BrandReportsError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { type Observations, observe } from '../table/columns.ts';
 import { chunkName } from '../lake/paths.ts';
-import {
-  type RefusedLookup,
-  type SlicePart,
-  type StagedGroup,
-  assertOwn,
-  withStagedGroup,
-} from '../lake/progress.ts';
-import type { ObjectStore } from '../ports.ts';
+import { type RefusedLookup, type SlicePart, type StagedGroup, withStagedGroup } from '../lake/progress.ts';
 import { countWithoutKey, type RecordKey, type RecordList, bytesOfList } from '../records/record-list.ts';
-import { readRecords } from '../records/read-records.ts';
-import type { Attempt } from './claim.ts';
+import { type Attempt, assertOwn } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 
 const compressAside = promisify(zstdCompress);
-const decompressAside = promisify(zstdDecompress);
 /** Level 3, the default, takes 50 % longer for about the same size. The checksum detects damaged chunks. */
 const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 };
 /** Compressing this much takes less time than starting a thread. */
-const SMALL_BYTES = 2 ** 16;
+export const SMALL_BYTES = 2 ** 16;
 
 /** Begins each page of a chunk, as in a JSON text sequence (RFC 7464): no JSON text holds this byte. */
-const RECORD_SEPARATOR = Buffer.of(0x1e);
+export const RECORD_SEPARATOR = Buffer.of(0x1e);
 
-const MAX_GROUP_BYTES = 4_000_000;
-/** Nearly every chunk fits into a buffer of this size; a larger chunk has to be put together from parts. */
-const UNPACKED_BYTES = MAX_GROUP_BYTES + 2 ** 19;
-/** Most chunks are at most this many times as large as their frame. Small chunks get at least the minimum. */
-const UNPACKED_RATIO = 32;
-const MIN_UNPACKED_BYTES = 2 ** 14;
+export const MAX_GROUP_BYTES = 4_000_000;
 const MAX_GROUP_MS = 10_000;
 /** I12: limit for a page. A row group takes 2 kB of memory for each field, and a table has at most 1,000 columns. */
 const MAX_FIELDS = 50_000;
@@ -153,49 +139,8 @@ function tooManyFields({ brand, report: { action } }: RunContext, fields: number
   return new BrandReportsError('contract', 'too_many_fields', `${brand} ${action}: ${message}`);
 }
 
-/** The pages of a staged chunk. @throws BrandReportsError `transient` if the chunk is missing or damaged */
-export async function readChunk(
-  store: ObjectStore,
-  prefix: string,
-  chunk: { name: string; records: number },
-): Promise<RecordList[]> {
-  const stored = await store.get(prefix + chunk.name);
-  const damaged = (what: string, cause?: unknown) => {
-    const problem = `${prefix}${chunk.name} ${what}`;
-    const message = `${problem}, although progress.json lists it; the next run reads the day from its first page`;
-    const context = { problem, isMissing: !stored };
-    return new BrandReportsError('transient', 'damaged_chunk', message, { cause, context });
-  };
-  if (!stored) throw damaged('is missing');
-  try {
-    const lists = pagesIn(await decompress(stored.body));
-    if (lists.reduce((sum, { count }) => sum + count, 0) === chunk.records) return lists;
-  } catch (cause) {
-    throw damaged('cannot be read', cause);
-  }
-  throw damaged(`does not contain the ${chunk.records} records that were staged`);
-}
-
 /** Uses buffers of about the right size, because memory outside the heap triggers full garbage collections. */
 function compress(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
   const options = { params: ZSTD_PARAMS, chunkSize: Math.min(2 ** 20, chunk.length + 2 ** 10) };
   return chunk.length <= SMALL_BYTES ? zstdCompressSync(chunk, options) : compressAside(chunk, options);
-}
-
-function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
-  const likelyBytes = Math.max(MIN_UNPACKED_BYTES, frame.length * UNPACKED_RATIO);
-  const options = { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) };
-  return likelyBytes <= SMALL_BYTES ? zstdDecompressSync(frame, options) : decompressAside(frame, options);
-}
-
-function pagesIn(chunk: Buffer): RecordList[] {
-  const lists: RecordList[] = [];
-  for (let at = 0; at < chunk.length; ) {
-    if (chunk[at] !== RECORD_SEPARATOR[0]) throw new TypeError('a page begins with a record separator');
-    const next = chunk.indexOf(RECORD_SEPARATOR, at + 1);
-    const end = next === -1 ? chunk.length : next;
-    lists.push(readRecords(chunk.subarray(at + 1, end)));
-    at = end;
-  }
-  return lists;
 }

@@ -4,20 +4,30 @@
  * multiset. If several slices looked up the same record, the newest response stays.
  */
 import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { BrandReportsError } from '../base/errors.ts';
 import type { Slice, SlicePart } from '../lake/progress.ts';
 import { versionKey } from '../lake/paths.ts';
 import { loadCodedFile } from '../table/load-parquet.ts';
 import { damageOf, fileIn } from '../table/readable-file.ts';
-import { newestAnswers } from '../planning/lookups.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { keysOf, ownersAmong, type RecordKey, type RecordList } from '../records/record-list.ts';
 import type { Attempt } from './claim.ts';
 import type { BrandReport, BuildContext } from '../context/context.ts';
+import type { ObjectStore } from '../ports.ts';
+import { readRecords } from '../records/read-records.ts';
 import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { type Verdict, contentOf } from './rows-of-day.ts';
-import { readChunk } from './stage.ts';
+import { MAX_GROUP_BYTES, RECORD_SEPARATOR, SMALL_BYTES } from './stage.ts';
+
+const decompressAside = promisify(zstdDecompress);
+/** Nearly every chunk fits into a buffer of this size; a larger chunk has to be put together from parts. */
+const UNPACKED_BYTES = MAX_GROUP_BYTES + 2 ** 19;
+/** Most chunks are at most this many times as large as their frame. Small chunks get at least the minimum. */
+const UNPACKED_RATIO = 32;
+const MIN_UNPACKED_BYTES = 2 ** 14;
 
 export interface StagedDay extends OpenDay {
   prefix: string;
@@ -70,6 +80,33 @@ export async function answersOf(
   if (paging.style !== 'lookup' || !newest || slices.length < 2) return () => () => () => true;
   const upstream = await upstreamRecords(ctx, day, newest, paging.lookup);
   return newestAnswers(paging.lookup.answerField, ownersAmong(upstream));
+}
+
+/**
+ * I1: decides which looked-up records belong to the day if several slices contain some. An upstream record keeps the
+ * response of the newest slice that found one; responses about records that are not in the upstream day are left out.
+ * @param ownerOf returns the upstream record that a response is about, by the key in the response
+ * @returns a function to call for each slice, the newest first
+ */
+export function newestAnswers(
+  answerField: string,
+  ownerOf: (answered: string) => string | undefined,
+): () => (list: RecordList) => (index: number) => boolean {
+  const sliceOf = new Map<string, number>();
+  let slices = 0;
+  return () => {
+    slices += 1;
+    const own = slices;
+    return (list) => {
+      const keys = keysOf(list, answerField);
+      return (index) => {
+        const owner = ownerOf(keys[index] ?? '');
+        if (owner === undefined) return false;
+        if (!sliceOf.has(owner)) sliceOf.set(owner, own);
+        return sliceOf.get(owner) === own;
+      };
+    };
+  };
 }
 
 /** The records of the slice's upstream snapshot, by key. @throws BrandReportsError `contract` if it is missing or damaged */
@@ -169,9 +206,43 @@ export async function exclusionsOf(
   };
 }
 
-/** The error if the exclusions contain all records of the day and more: the service returned records of other times. */
-export function instantUnclear({ report, brandSettings }: BuildContext, day: string): BrandReportsError {
-  const setting = report.day.by === 'dates' ? 'endDate' : 'endTime';
-  const message = `${report.name} ${day}: for a query of only the day's last instant, the service returned all records of the day and more. So it is unknown which of them belong to the next day; set "${setting}" (now "${brandSettings[setting]}") to the meaning that the service uses`;
-  return new BrandReportsError('contract', 'instant_unclear', message);
+/** The pages of a staged chunk. @throws BrandReportsError `transient` if the chunk is missing or damaged */
+export async function readChunk(
+  store: ObjectStore,
+  prefix: string,
+  chunk: { name: string; records: number },
+): Promise<RecordList[]> {
+  const stored = await store.get(prefix + chunk.name);
+  const damaged = (what: string, cause?: unknown) => {
+    const problem = `${prefix}${chunk.name} ${what}`;
+    const message = `${problem}, although progress.json lists it; the next run reads the day from its first page`;
+    const context = { problem, isMissing: !stored };
+    return new BrandReportsError('transient', 'damaged_chunk', message, { cause, context });
+  };
+  if (!stored) throw damaged('is missing');
+  try {
+    const lists = pagesIn(await decompress(stored.body));
+    if (lists.reduce((sum, { count }) => sum + count, 0) === chunk.records) return lists;
+  } catch (cause) {
+    throw damaged('cannot be read', cause);
+  }
+  throw damaged(`does not contain the ${chunk.records} records that were staged`);
+}
+
+function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
+  const likelyBytes = Math.max(MIN_UNPACKED_BYTES, frame.length * UNPACKED_RATIO);
+  const options = { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) };
+  return likelyBytes <= SMALL_BYTES ? zstdDecompressSync(frame, options) : decompressAside(frame, options);
+}
+
+function pagesIn(chunk: Buffer): RecordList[] {
+  const lists: RecordList[] = [];
+  for (let at = 0; at < chunk.length; ) {
+    if (chunk[at] !== RECORD_SEPARATOR[0]) throw new TypeError('a page begins with a record separator');
+    const next = chunk.indexOf(RECORD_SEPARATOR, at + 1);
+    const end = next === -1 ? chunk.length : next;
+    lists.push(readRecords(chunk.subarray(at + 1, end)));
+    at = end;
+  }
+  return lists;
 }

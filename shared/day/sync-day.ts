@@ -7,16 +7,16 @@
  */
 import { type BrandReportsError, redactedFailure, stackOf } from '../base/errors.ts';
 import { abandonDay, failDay, releaseDay } from '../lake/ledger.ts';
-import { assertOwn, pagesIn } from '../lake/progress.ts';
+import { pagesIn } from '../lake/progress.ts';
 import { type DayOutcome, errorSummary } from '../base/outcome.ts';
 import { isAfterRefresh } from '../planning/due.ts';
 import type { Continuation, DueDay } from '../planning/plan.ts';
 import { concernsNoDay, isEndOfRun } from '../service/retry.ts';
 import { afterReading } from '../planning/transitions.ts';
-import { type Attempt, claim } from './claim.ts';
+import { type Attempt, assertOwn, claim } from './claim.ts';
 import { commit } from './commit.ts';
 import type { RunContext } from '../context/context.ts';
-import { changeDay, openDay } from '../context/open-day.ts';
+import { changeDay, openDay, upstreamEntry } from '../context/open-day.ts';
 import { publishDay } from './publish.ts';
 import { readDay } from './read-day.ts';
 
@@ -33,14 +33,16 @@ export async function syncDay(
   continuation: Continuation,
   onFetched: () => void,
 ): Promise<SyncedDay> {
+  const isRequested = continuation.range !== undefined;
   let claimed: Attempt | undefined;
   try {
-    claimed = await claim(ctx, await openDay(ctx, day), continuation.range !== undefined);
+    const toRead = { ...(await openDay(ctx, day)), upstream: await upstreamEntry(ctx, day) };
+    claimed = await claim(ctx, toRead, isRequested);
     if (!claimed) return ended(ctx, day, 'busy');
-    ctx.log({ event: 'day_claimed', day, reason, resumed: claimed.resumed });
-    const snapshot = await readDay(ctx, claimed, continuation.range !== undefined, onFetched);
-    if (!snapshot) return await leftToNextRun(ctx, claimed);
-    const isAccepted = ctx.acceptsFewer && continuation.range !== undefined;
+    ctx.log({ event: 'day_claimed', day, reason, resumed: (await pagesStaged(claimed)) > 0 });
+    const snapshot = await readDay(ctx, claimed, isRequested, onFetched);
+    if (!snapshot) return await left(ctx, claimed, 'pending');
+    const isAccepted = ctx.acceptsFewer && isRequested;
     const { open, kept } = await commit(ctx, claimed, snapshot, {
       continuation: continuation.id,
       isAccepted,
@@ -55,13 +57,16 @@ export async function syncDay(
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
   } catch (thrown) {
     const error = redactedFailure(thrown, ctx.service);
-    if (error.code === 'later_reading') return await leftAsItIs(ctx, day, error);
+    if (claimed && error.code === 'later_reading') {
+      ctx.log({ event: 'reading_dropped', day, message: error.message });
+      return await left(ctx, claimed, 'busy');
+    }
     // Only a claimed day makes requests.
-    if (claimed && isEndOfRun(error)) return { ...(await leftToNextRun(ctx, claimed)), endsReport: true };
-    if (claimed && concernsNoDay(error))
-      return { ...(await leftToNextRun(ctx, claimed)), endsReport: true, error };
+    const endsRun = isEndOfRun(error);
+    if (claimed && (endsRun || concernsNoDay(error)))
+      return { ...(await left(ctx, claimed, 'pending')), endsReport: true, ...(!endsRun && { error }) };
     if (error.kind === 'conflict') return ended(ctx, day, 'busy');
-    await recordFailure(ctx, day, claimed, error, continuation.range !== undefined);
+    await recordFailure(ctx, day, claimed, error, isRequested);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
   }
 }
@@ -83,17 +88,12 @@ function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], row
   return { outcome: { dt: day, outcome, rows, pages } };
 }
 
-async function leftToNextRun(ctx: RunContext, attempt: Attempt): Promise<SyncedDay> {
+/** `pending`: a later run may resume what is staged. `busy`: a later reading is committed, and this reading is not resumed. */
+async function left(ctx: RunContext, attempt: Attempt, outcome: 'pending' | 'busy'): Promise<SyncedDay> {
   const { day } = attempt;
-  await changeDay(ctx, attempt, (ledger) => releaseDay(ledger, day, ctx.runId));
-  return ended(ctx, day, 'pending', 0, await pagesStaged(attempt));
-}
-
-/** A later reading is already committed: it stays, and this reading is not resumed. */
-async function leftAsItIs(ctx: RunContext, day: string, { message }: BrandReportsError): Promise<SyncedDay> {
-  ctx.log({ event: 'reading_dropped', day, message });
-  await changeDay(ctx, { day }, (ledger) => abandonDay(ledger, day, ctx.runId));
-  return ended(ctx, day, 'busy');
+  const letGo = outcome === 'pending' ? releaseDay : abandonDay;
+  await changeDay(ctx, attempt, (ledger) => letGo(ledger, day, ctx.runId));
+  return ended(ctx, day, outcome, 0, await pagesStaged(attempt));
 }
 
 async function pagesStaged({ progress }: Attempt): Promise<number> {

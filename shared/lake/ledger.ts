@@ -29,7 +29,6 @@ const claim = storedObject(() => ({
   runId: z.nullable(z.string()),
   /** Wall clock, ISO 8601. */
   at: storedTime,
-  restarts: storedCount,
 }));
 
 const failure = storedObject(() => ({
@@ -540,10 +539,7 @@ function withoutOldVersions(entry: DayEntry, nowMs: number, keptMs: number, most
   return forgotten.length === 0 ? entry : { ...entry, superseded: superseded.slice(forgotten.length) };
 }
 
-/**
- * Staged pages are kept only if `keep` is set because the next run can resume them. After a failure that is not transient,
- * `restarts` begins at 0 again: the wait limits restarts, because the staged pages grow old meanwhile.
- */
+/** Staged pages are kept only if `keep` is set because the next run can resume them. */
 export function failDay(
   ledger: Ledger,
   day: string,
@@ -571,14 +567,13 @@ export function failDay(
     const now = new Date(nowMs).toISOString();
     const times = (before?.times ?? 0) + 1;
     const retryAt = new Date(nowMs + waitMs(failed, times)).toISOString();
-    const restarts = kind === 'transient' ? (claim?.restarts ?? 0) : 0;
     return {
       ...after,
       failure: {
         ...{ since: before?.since ?? now, times, kind, code, message },
         ...{ lastAt: now, retryAt, queryFingerprint },
       },
-      ...(claim && failed.keep && { claim: { ...claim, runId: null, restarts } }),
+      ...(claim && failed.keep && { claim: { ...claim, runId: null } }),
     };
   });
 }

@@ -2,13 +2,12 @@
  * A progress document, `raw/<report>/brand=…/dt=…/<attempt>/progress.json`, records how far an attempt at a day has come.
  * A run first writes a chunk, and then names the chunk and the next cursor here in one compare-and-swap (I4). If the run
  * dies in between, the chunk stays unnamed and the next run fetches the same pages again. Only chunks named here exist.
- * A run that takes a day over writes its id here. The run that read the day before then fails at `assertOwn` (I5):
+ * A run that takes a day over writes its id here. The run that read the day before then fails at `assertOwn` (`day/claim.ts`, I5):
  * otherwise both would stage the same pages.
  */
 import * as z from 'zod/mini';
-import { type Json, type JsonObject, isJson } from '../base/json.ts';
+import { type Json, isJson } from '../base/json.ts';
 import { type Observations, mergeObservations } from '../table/columns.ts';
-import { claimLost } from './ledger.ts';
 import { parseDocument, storedCount, storedId, storedTime, storedObject } from './cas-document.ts';
 
 const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
@@ -22,15 +21,13 @@ const refusedLookup = storedObject(() => ({
   tries: storedCount,
 }));
 
-const partFields = z.record(z.string(), z.union([z.string(), z.number()]));
-
 const part = storedObject(() => ({
   /**
    * `include`: its records belong to the day. `exclude`: its records are removed from the day, each as often as it is
    * excluded minus as often as it is restored. `restore`: each of its records cancels one exclusion.
    */
   role: z.enum(['include', 'exclude', 'restore']),
-  fields: partFields,
+  fields: z.record(z.string(), z.union([z.string(), z.number()])),
   /** The cursor of the page after the last staged page, as the service sent it; `null` before the first page. */
   cursor: json,
   /** The last staged page. A resumed attempt fetches it again, and restarts if the page differs. */
@@ -89,6 +86,8 @@ const progress = storedObject(() => ({
   queryFingerprint: z.string(),
   /** The run that reads the day; missing before the first run. */
   run: z.optional(z.string()),
+  /** How often the last slice was dropped and begun again. */
+  restarts: z.optional(storedCount),
   slices: z.array(slice),
   recentWrites: z.array(z.string()),
 }));
@@ -104,12 +103,6 @@ export const EMPTY_PROGRESS: Progress = { version: 1, queryFingerprint: '', slic
 export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress =>
     stored === undefined ? EMPTY_PROGRESS : parseDocument(progress, key, stored);
-}
-
-/** Guards a change by the run that reads the day. @throws conflict if another run has taken the day over */
-export function assertOwn(progress: Progress, run: string, day: string): Progress {
-  if (progress.run === run) return progress;
-  throw claimLost(day);
 }
 
 /** The pages that are staged together at the end of the attempt's last slice. */
@@ -165,13 +158,4 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
 
 export function pagesIn(slices: readonly Slice[]): number {
   return slices.flatMap(({ parts }) => parts).reduce((sum, { pages }) => sum + pages, 0);
-}
-
-export function emptySlice(
-  slice: Omit<Slice, 'parts' | 'observations' | 'withoutKey' | 'done'>,
-  parts: readonly { role: SlicePart['role']; fields: JsonObject }[],
-): Slice {
-  const nothing = { cursor: null, seen: [], pages: 0, records: 0, chunks: [], done: false };
-  const begun = parts.map(({ role, fields }) => ({ role, fields: z.parse(partFields, fields), ...nothing }));
-  return { ...slice, parts: begun, observations: {}, withoutKey: 0, done: false };
 }

@@ -3,11 +3,10 @@
  * later runs and the watcher. All reports of a run share its reads and writes.
  * It has when a day of each month is next due: without this, every run would read the ledgers of all months since the
  * start date, only to find that no day is due.
- * The entries of months are hints that can be rebuilt from the ledgers. A wrong hint may cause an unnecessary read, never
- * a missed read: `mayBeDue` returns true unless the state proves the opposite. A run therefore marks a month dirty before
- * it claims a day in it, and records due times only after its work. If it dies in between, the month stays dirty and the
- * next run reads it. If another run has worked in the month since this run read its ledger, neither run can compute the
- * due time, and the next run reads the month.
+ * The entries of months are hints that can be rebuilt from the ledgers. A run removes the due time of a month before it
+ * claims a day in it, and records a due time only after its work. If it dies in between, the next run reads the month. One
+ * run of a brand works at a time (`run/lease.ts`). A run that has lost the lease may record an old due time; the next run
+ * that examines all months, once a day, corrects it.
  */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -22,20 +21,16 @@ import { NO_CLOCKS, isAhead, isWithin } from './stored-time.ts';
 const month = storedObject(() => ({
   /** When a day of the month is next due (ISO 8601); `null` if all its days are settled. */
   nextDue: z.nullable(storedTime),
-  /** `now` of the run that computed `nextDue`; ignored by runs with an earlier `now` (`--now`). */
+  /**
+   * `now` of the run that computed `nextDue`; ignored by runs with an earlier `now` (`--now`). Missing while a day of the
+   * month may be due: it was due already, or a run is at work in the month.
+   */
   asOf: z.optional(storedTime),
   /** Fingerprint of the committed days of the month (`monthContent`), for reports that look up this report. */
   content: z.optional(z.string()),
   /** Of a report with an upstream: the content of the upstream month from which `nextDue` follows. */
   upstream: z.optional(z.string()),
-  /**
-   * The run at work in the month, or `SEVERAL` if another run was also at work there since this run read the state. While
-   * there is such a run, any day of the month may be due.
-   */
-  dirty: z.optional(z.string()),
 }));
-
-const SEVERAL = 'several';
 
 /** How the last run of due days ended. Runs of a range do not change it: they would hide a schedule that stopped. */
 const lastRun = storedObject(() => ({
@@ -119,10 +114,14 @@ export function reportStateIn(document: CasDocument<BrandState>, report: string)
   };
 }
 
-/** The state without the hints of months whose ledgers were changed by hand: the next run reads them. */
+/** The state without the due times of months whose ledgers are about to change: the next run reads them. */
 export function withoutHints(state: ReportState, changed: readonly string[]): ReportState {
-  if (!changed.some((month) => state.months[month])) return state;
-  const months = Object.entries(state.months).filter(([month]) => !changed.includes(month));
+  if (!changed.some((month) => state.months[month]?.asOf)) return state;
+  // The content shows readers that a ledger was lost.
+  const months = Object.entries(state.months).map(([month, { asOf, ...known }]) => [
+    month,
+    { ...known, ...(asOf !== undefined && !changed.includes(month) && { asOf }) },
+  ]);
   return { ...state, months: Object.fromEntries(months) };
 }
 
@@ -155,10 +154,9 @@ export function mayBeDue(
   upstream?: ReportState,
 ): boolean {
   const known = state.months[month];
-  if (!known || known.dirty || state.policy !== policy) return true;
-  if (known.asOf === undefined || Date.parse(known.asOf) > nowMs) return true;
+  if (!known?.asOf || state.policy !== policy || Date.parse(known.asOf) > nowMs) return true;
   const looked = upstream?.months[month];
-  const isExamined = known.upstream !== undefined && !looked?.dirty && looked?.content === known.upstream;
+  const isExamined = known.upstream !== undefined && looked?.asOf && looked.content === known.upstream;
   if (upstream && !isExamined) return true;
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
 }
@@ -180,53 +178,22 @@ export function monthsWithDays({ months }: ReportState): string[] {
   );
 }
 
-export type SeenMonths = ReadonlyMap<string, KnownMonth | undefined>;
-
-export function markMonthsDirty(
-  state: ReportState,
-  months: readonly string[],
-  run: string,
-  seen: SeenMonths,
-): ReportState {
-  const unmarked = months.filter((month) => ![run, SEVERAL].includes(state.months[month]?.dirty ?? ''));
-  if (unmarked.length === 0) return state;
-  const marked = unmarked.map((month): [string, KnownMonth] => {
-    const { content } = state.months[month] ?? {};
-    // The content shows readers that a ledger was lost.
-    const known = content === undefined ? {} : { content };
-    return [month, { nextDue: null, ...known, dirty: isUntouched(state, month, run, seen) ? run : SEVERAL }];
-  });
-  return { ...state, months: { ...state.months, ...Object.fromEntries(marked) } };
-}
-
-/** Whether no other run works in the month or has worked in it since the state was read; due times show runs that ended. */
-function isUntouched(state: ReportState, month: string, run: string, seen: SeenMonths): boolean {
-  const known = state.months[month];
-  return known?.dirty === undefined ? isDeepStrictEqual(known, seen.get(month)) : known.dirty === run;
-}
-
 export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
   dueMs: number | null;
 }
 
-/** If another run is or was at work in a month, the next run has to read it: its hint has no `asOf`. */
 export function recordMonths(
   state: ReportState,
   examined: ReadonlyMap<string, ExaminedMonth>,
   policy: string,
-  run: { id: string; nowMs: number; seen: SeenMonths },
+  nowMs: number,
 ): ReportState {
-  const kept = Object.entries(state.months).filter(
-    ([, { dirty }]) => state.policy === policy || dirty !== undefined,
-  );
-  const months = Object.fromEntries(kept);
-  const now = new Date(run.nowMs).toISOString();
+  const months = state.policy === policy ? { ...state.months } : {};
   for (const [month, { dueMs, ...known }] of examined) {
-    const asOf = dueMs === null || dueMs > run.nowMs ? { asOf: now } : {};
+    const asOf = dueMs === null || dueMs > nowMs ? { asOf: new Date(nowMs).toISOString() } : {};
     const nextDue = dueMs === null ? null : new Date(dueMs).toISOString();
-    const isOwn = isUntouched(state, month, run.id, run.seen);
-    months[month] = isOwn ? { nextDue, ...asOf, ...known } : { nextDue: now };
+    months[month] = { nextDue, ...asOf, ...known };
   }
-  const same = state.policy === policy && JSON.stringify(months) === JSON.stringify(state.months);
+  const same = state.policy === policy && isDeepStrictEqual(months, state.months);
   return same ? state : { ...state, policy, months };
 }

@@ -27,7 +27,7 @@ import { withoutHints } from '../lake/report-state.ts';
 import { readContent, type SnapshotContent } from '../lake/read-content.ts';
 import { damageOf, findFile } from '../table/readable-file.ts';
 import { publishDay } from '../day/publish.ts';
-import { replaceVersion } from '../day/replace-version.ts';
+import { replaceVersion } from '../day/commit.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { afterCommand } from '../planning/transitions.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';

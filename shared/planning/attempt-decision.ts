@@ -5,16 +5,16 @@
  * A closed day is one slice that covers it whole (I2). The open day of a report with `openDay: 'slices'` is one attempt
  * that grows: each run appends a slice with the records since the previous slice, overlapping it by `lateMinutes`. A
  * run resumes staged pages only if it would read the same pages now. Otherwise it reads the slice again from its first
- * page, and the claim counts that restart. Each lookup is a call of its own, so its result stays valid when the day
+ * page, and the progress document counts that restart. Each lookup is a call of its own, so its result stays valid when the day
  * closes and at each refresh. If the upstream day changes or the service refused lookups, the run appends a slice to
  * the committed attempt.
  */
 import { HOUR_MS, dayOf, endOfDay } from '../base/days.ts';
 import { type Committed, type DayEntry, isRolledBack } from '../lake/ledger.ts';
-import { type Progress, type Slice, emptySlice } from '../lake/progress.ts';
+import type { Progress, Slice } from '../lake/progress.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
-import { type Window, dayQueries, windowToRead } from './day-queries.ts';
+import { type DayQuery, type Window, dayQueries, windowToRead } from './day-queries.ts';
 
 /** Records that change between the pages of a longer reading would be in it twice or not at all. */
 export const RESUME_WITHIN_HOURS = 6;
@@ -31,13 +31,15 @@ export interface DaySituation {
   isRequested: boolean;
 }
 
-export type Obstacle = 'queries_changed' | 'too_old' | 'upstream_changed' | 'day_has_ended';
+export type Obstacle = 'queries_changed' | 'too_old' | 'day_has_ended';
 
 /** What the claimed attempt does. `slices` are all of its slices from then on; the run reads the last one. */
-type AttemptDecision =
-  | { kind: 'resume'; slices: Slice[] }
-  | { kind: 'start' | 'append'; slices: Slice[] }
-  | { kind: 'restart'; slices: Slice[]; obstacle: Obstacle };
+interface AttemptDecision {
+  kind: 'resume' | 'start' | 'append' | 'restart';
+  slices: Slice[];
+  /** Of a restart: why the pages of the last slice are dropped. */
+  obstacle?: Obstacle;
+}
 
 export function attemptToContinue(entry: DayEntry, situation: DaySituation): string | undefined {
   const { claim, committed } = entry;
@@ -56,9 +58,10 @@ export function decideAttempt(entry: DayEntry, found: Progress, situation: DaySi
   const withNext = { kind: slices.length > 1 ? 'append' : 'start', slices } as const;
   if (isNew) return withNext;
   const obstacle = obstacleToResuming(staged, situation);
-  if (!obstacle) return { kind: 'resume', slices: staged.slices };
+  if (!obstacle) return { kind: 'resume', slices: asResumed(staged.slices) };
   const dropsNothing = slices.length > staged.slices.length;
-  return dropsNothing || obstacle === 'upstream_changed' ? withNext : { kind: 'restart', slices, obstacle };
+  if (dropsNothing || obstacle === 'upstream_changed') return withNext;
+  return { kind: 'restart', slices: repeating(slices, staged.slices.at(-1)?.repeatsConflict), obstacle };
 }
 
 /** @param conflict if two records with the same primary key differed: the fingerprint of these records */
@@ -73,13 +76,16 @@ export function slicesAfterRestart(
   const others = { ...staged, slices: staged.slices.slice(0, -1) };
   const committedToMs = committedUpTo(entry, entry.claim?.attempt);
   const slices = withNewSlice(others, committedToMs, situation);
-  const repeatsConflict = conflict ?? dropped?.repeatsConflict;
+  return repeating(slices, conflict ?? dropped?.repeatsConflict);
+}
+
+function repeating(slices: Slice[], repeatsConflict: string | undefined): Slice[] {
   if (repeatsConflict === undefined) return slices;
   return slices.map((slice) => (slice === slices.at(-1) ? { ...slice, repeatsConflict } : slice));
 }
 
 /** Slices of lookups are not marked as resumed: the result of a lookup does not depend on the run that makes it. */
-export function asResumed(slices: readonly Slice[]): Slice[] {
+function asResumed(slices: readonly Slice[]): Slice[] {
   return slices.map((slice) =>
     slice.done || slice.upstream || slice !== slices.at(-1) ? slice : { ...slice, resumed: true },
   );
@@ -107,7 +113,7 @@ function hasPagesToResume({ slices }: Progress, committedToMs: number | undefine
 function obstacleToResuming(
   { slices, queryFingerprint }: Progress,
   { day, nowMs, brandSettings, upstream, ...now }: DaySituation,
-): Obstacle | undefined {
+): Obstacle | 'upstream_changed' | undefined {
   const slice = slices.at(-1);
   if (!slice) return undefined;
   if (queryFingerprint !== now.queryFingerprint) return 'queries_changed';
@@ -155,4 +161,13 @@ function withNewSlice(
 function endedAtLastPage(slice: Slice): Slice {
   if (slice.done || !slice.parts.some(({ pages }) => pages > 0)) return slice;
   return { ...slice, done: true };
+}
+
+export function emptySlice(
+  slice: Omit<Slice, 'parts' | 'observations' | 'withoutKey' | 'done'>,
+  queries: readonly DayQuery[],
+): Slice {
+  const nothing = { cursor: null, seen: [], pages: 0, records: 0, chunks: [], done: false };
+  const parts = queries.map(({ role, fields }) => ({ role, fields, ...nothing }));
+  return { ...slice, parts, observations: {}, withoutKey: 0, done: false };
 }

@@ -75,9 +75,9 @@ export function dueAtMs(
   upstream?: UpstreamState,
 ): number | null {
   if (day < policy.startDate || entry?.erasedAt !== undefined) return null;
-  if (entry?.failure)
-    return Math.max(startOfDay(day, policy.timeZone), retryAtMs(entry.failure, policy, nowMs));
-  const readMs = readDueAtMs(day, entry ?? {}, policy, nowMs, upstream);
+  const startedMs = startOfDay(day, policy.timeZone);
+  if (entry?.failure) return Math.max(startedMs, retryAtMs(entry.failure, policy, nowMs));
+  const readMs = readDueAtMs({ day, startedMs }, entry ?? {}, policy, nowMs, upstream);
   const lookupMs = entry?.claim?.attempt !== undefined ? null : refusedDueAtMs(entry?.committed);
   return readMs === null || lookupMs === null ? (readMs ?? lookupMs) : Math.min(readMs, lookupMs);
 }
@@ -89,20 +89,19 @@ function refusedDueAtMs(committed: Committed | undefined): number | null {
 
 /** When the day, or the next slice of an open day, is due. Refused lookups and failures do not count here. */
 function readDueAtMs(
-  day: string,
+  { day, startedMs }: { day: string; startedMs: number },
   { committed, claim, disregarded }: DayEntry,
   policy: Policy,
   nowMs: number,
   upstream?: UpstreamState,
 ): number | null {
-  const started = startOfDay(day, policy.timeZone);
-  if (!committed || claim?.attempt !== undefined) return started;
+  if (!committed || claim?.attempt !== undefined) return startedMs;
   const last = lastRequested(committed, disregarded);
-  if (upstream && upstream.digest !== last.upstreamDigest) return started;
+  if (upstream && upstream.digest !== last.upstreamDigest) return startedMs;
   const requestedAtMs = Date.parse(last.at);
   const { everyMs } = policy;
   const byPolicyMs = () => {
-    if (last.queryFingerprint !== policy.queryFingerprint) return started;
+    if (last.queryFingerprint !== policy.queryFingerprint) return startedMs;
     const age = daysBetween(day, dayOf(nowMs, policy.timeZone));
     return refreshAtMs(day, requestedAtMs, policy, tiersOf(policy, committed), age);
   };
@@ -113,9 +112,12 @@ function readDueAtMs(
       if (upstream && !upstream.closed) return null;
       // A reading of the whole day had fewer records.
       if (disregarded && requestedAtMs >= closesAtMs(day, policy)) return byPolicyMs();
-      if (everyMs === 0) return started;
+      if (everyMs === 0) return startedMs;
       // `every` does not delay the reading that closes the day.
-      return Math.max(started, Math.min(requestedAtMs + everyMs - slackMs(everyMs), closesAtMs(day, policy)));
+      return Math.max(
+        startedMs,
+        Math.min(requestedAtMs + everyMs - slackMs(everyMs), closesAtMs(day, policy)),
+      );
     case 'unconfirmed':
       // I11: the next run reads it again, whatever its age.
       return requestedAtMs;
@@ -171,6 +173,7 @@ function refreshAtMs(
     const everyMs = Math.max(intervalMs(every), policy.everyMs);
     return readFromMs + everyMs - slackMs(everyMs);
   };
+  const lastMs = lastCallMs(day, policy, tiers);
   let fromMs = readFromMs;
   for (const { untilAgeDays, every } of tiers.filter((tier) => tier.untilAgeDays >= age)) {
     const endMs = startOfDay(addDays(day, untilAgeDays + 1), policy.timeZone);
@@ -178,7 +181,6 @@ function refreshAtMs(
     if (dueMs < endMs) return dueMs;
     fromMs = endMs;
   }
-  const lastMs = lastCallMs(day, policy, tiers);
   return readFromMs < lastMs ? lastMs : dueAfter(tiers.at(-1)?.every ?? 'run');
 }
 

@@ -9,34 +9,6 @@ import { exponentialMs } from '../base/backoff.ts';
 import { DAY_MS, HOUR_MS } from '../base/days.ts';
 import { type Committed, MAX_LOOKUP_WAIT_MS } from '../lake/ledger.ts';
 import type { RefusedLookup, Slice } from '../lake/progress.ts';
-import { keysOf, type RecordList } from '../records/record-list.ts';
-
-/**
- * I1: decides which looked-up records belong to the day if several slices contain some. An upstream record keeps the
- * response of the newest slice that found one; responses about records that are not in the upstream day are left out.
- * @param ownerOf returns the upstream record that a response is about, by the key in the response
- * @returns a function to call for each slice, the newest first
- */
-export function newestAnswers(
-  answerField: string,
-  ownerOf: (answered: string) => string | undefined,
-): () => (list: RecordList) => (index: number) => boolean {
-  const sliceOf = new Map<string, number>();
-  let slices = 0;
-  return () => {
-    slices += 1;
-    const own = slices;
-    return (list) => {
-      const keys = keysOf(list, answerField);
-      return (index) => {
-        const owner = ownerOf(keys[index] ?? '');
-        if (owner === undefined) return false;
-        if (!sliceOf.has(owner)) sliceOf.set(owner, own);
-        return sliceOf.get(owner) === own;
-      };
-    };
-  };
-}
 
 /** All tries of a lookup that is refused fit into four days, because raw records may be kept for seven days only. */
 export const REFUSED_LOOKUP_RETRY = { maxAttempts: 8, baseMs: HOUR_MS, capMs: DAY_MS };

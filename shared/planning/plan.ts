@@ -54,8 +54,8 @@ export function plan(
     .filter((day) => !upstream || upstream(day))
     .flatMap((day): DueDay[] => {
       const entry = ledgers.get(monthOf(day))?.days[day] ?? {};
-      if (entry.erasedAt !== undefined || isAheadOf(day, entry, policy, nowMs)) return [];
       if (continuation && wasRead(entry, continuation, policy, upstream?.(day))) return [];
+      if (entry.erasedAt !== undefined || isAheadOf(day, entry, policy, nowMs)) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
       const reason = reasonFor(day, entry, policy, turn);

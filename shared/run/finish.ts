@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { vacuumIceberg } from '../catalog/iceberg/index.ts';
-import { hasNewEvents, sendEvents } from './send-events.ts';
+import { sendEvents } from './send-events.ts';
 import { vacuumLedgerTable, forgetOldVersions, vacuum } from './vacuum.ts';
 import { DAY_MS, monthOf, monthsFrom } from '../base/days.ts';
 import { asBrandReportsError, rethrowBugs } from '../base/errors.ts';
 import { undamaged } from '../lake/cas-document.ts';
-import { fewerRead, hasRows, undamagedLedgers } from '../lake/ledger.ts';
+import { fewerRead, hasRows, pendingEvents, undamagedLedgers } from '../lake/ledger.ts';
 import {
   type ExaminedMonth,
   type LastRun,
@@ -28,7 +28,7 @@ import { policyFingerprint } from '../planning/policy.ts';
 import type { EndingReport } from './iceberg-commits.ts';
 import type { ReportPlan } from './plan-report.ts';
 
-export interface Examined extends Pick<ReportPlan, 'seen' | 'examinedAll'> {
+export interface Examined extends Pick<ReportPlan, 'months' | 'examinedAll'> {
   /** The days whose content or findings are new since this run. */
   published: readonly string[];
   /** `sizeOfSchema` when the run began; missing if the run had nothing to read. */
@@ -41,7 +41,7 @@ export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days'>;
 export interface Ending extends EndingReport {
   of: RunContext;
   hasReturnedRecords: boolean;
-  /** Records when each month is next due. If a run dies before, the months stay dirty and the next run examines them. */
+  /** Records when each month is next due. If a run dies before, the next run examines the months. */
   record?: (state: ReportState) => ReportState;
   examined: Examined;
   own: Partial<ReportState>;
@@ -54,8 +54,7 @@ export async function examineReport(
   examined: Examined,
   ended: EndedReport | undefined,
 ): Promise<Ending> {
-  const { seen, examinedAll, published, sizeBefore } = examined;
-  const months = [...seen.keys()];
+  const { months, examinedAll, published, sizeBefore } = examined;
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const at = new Date(ctx.clock.earlierMs()).toISOString();
@@ -93,14 +92,12 @@ export async function examineReport(
 
 export async function announceReport(ending: Ending): Promise<void> {
   const { of: ctx, months, hasReturnedRecords, examined, own, ended } = ending;
-  const { seen, published } = examined;
-  await sendEvents(ctx, [...seen.keys()], hasReturnedRecords);
+  await sendEvents(ctx, examined.months, hasReturnedRecords);
   const nowMs = ctx.clock.now().getTime();
   const found = new Map<string, ExaminedMonth>();
-  for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs, published));
-  const run = { id: ctx.runId, nowMs, seen };
+  for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs));
   ending.record = (current) => {
-    const recorded = recordMonths(current, found, policyFingerprint(ctx.policy), run);
+    const recorded = recordMonths(current, found, policyFingerprint(ctx.policy), nowMs);
     const hasReturned = recorded.hasReturnedRecords || hasReturnedRecords;
     const next = { ...recorded, ...own, hasReturnedRecords: hasReturned };
     const lastRun = ended && lastRunOf(ctx, ended);
@@ -129,11 +126,8 @@ export async function vacuumReport({ of: ctx, expires }: Ending): Promise<void> 
 
 /** Records that a run failed before it could finish. Never fails: if no run reports, the watcher notices that too. */
 export async function recordFailedRun(ctx: RunContext, ended: EndedReport): Promise<void> {
-  try {
-    await ctx.reportState.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
-  } catch (thrown) {
-    ctx.log({ event: 'last_run_not_recorded', message: asBrandReportsError(thrown).message });
-  }
+  const recorded = ctx.reportState.update((current) => withLastRun(current, lastRunOf(ctx, ended)));
+  await recorded.catch(asBrandReportsError);
 }
 
 function lastRunOf({ clock }: RunContext, { status, error, days }: EndedReport): Omit<LastRun, 'since'> {
@@ -147,12 +141,7 @@ function hasTimeFor({ clock, time }: RunContext, doneAt: string | undefined): bo
   return !time.isUp() || isOverdue;
 }
 
-async function examinedMonth(
-  ctx: RunContext,
-  month: string,
-  nowMs: number,
-  published: readonly string[],
-): Promise<ExaminedMonth> {
+async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Promise<ExaminedMonth> {
   const ledger = await ctx.ledger(month).cached();
   const upstream = ctx.upstream && (await undamaged(ctx.upstream.ledger(month).cached()));
   const dueMs = monthDueAtMs(month, ledger, ctx.policy, nowMs, upstream);
@@ -162,7 +151,8 @@ async function examinedMonth(
     waitingDays(new Map([[month, ledger]]), ctx.policy, nowMs).length > 0 ||
     // Its records may turn up in a day of another month.
     Object.values(ledger.days).some((entry) => fewerRead(entry) && entry.committed?.state !== 'settled') ||
-    hasNewEvents(ctx, ledger, published);
+    // A listener that was down gets them in the next run.
+    (ctx.events !== undefined && pendingEvents(ledger).length > 0);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
     content: monthContent(ledger),

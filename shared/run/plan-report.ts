@@ -7,13 +7,13 @@ import { monthOf, monthsFrom } from '../base/days.ts';
 import { type BrandReportsError, configError } from '../base/errors.ts';
 import { readOrDamage } from '../lake/cas-document.ts';
 import type { Ledger } from '../lake/ledger.ts';
-import { type ReportState, type SeenMonths, markMonthsDirty, mayBeDue } from '../lake/report-state.ts';
+import { type ReportState, mayBeDue, withoutHints } from '../lake/report-state.ts';
 import { sizeOfSchema } from '../lake/schema.ts';
 import { errorSummary } from '../base/outcome.ts';
 import { type RunContext, todayIn, isDailyWorkDue } from '../context/context.ts';
 import { type Range, resumeOrStart } from './continuation.ts';
 import { probeEndDate } from '../day/probe-end-date.ts';
-import { dayShapes, pendingPublications, publishDays } from '../day/publish.ts';
+import { ensureDayTables, pendingPublications, publishDays } from '../day/publish.ts';
 import { type UpstreamDay, upstreamState } from '../planning/due.ts';
 import { type Continuation, type DueDay, lastReadMs, plan, waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
@@ -23,11 +23,11 @@ export interface ReportPlan {
   /** In the order in which they are read. */
   due: DueDay[];
   waiting: string[];
-  /** The months examined, `YYYY-MM`, and what the report state contained of them before. */
-  seen: SeenMonths;
+  /** The months examined, `YYYY-MM`. */
+  months: readonly string[];
   examinedAll: boolean;
   lastReadMs: number;
-  /** Marks months dirty, before a day of them is claimed. */
+  /** Removes the due times of months, before a day of them is claimed. */
   begin: (state: ReportState) => ReportState;
   /** `sizeOfSchema`; missing if there was nothing to read or to publish. */
   size: number | undefined;
@@ -53,29 +53,30 @@ export async function planReport(
   if (rangeOf() || hints.isDaily || hints.months.length > 0) await learnTime();
   const range = rangeOf();
   if (range) assertBegun(ctx, range);
-  const continuation = await resumeOrStart(ctx, range);
   const { months: toExamine, isDaily } = await monthsToExamine(ctx, range, looked);
   const { ledgers, damagedMonths, error: damaged } = await refreshed(ctx, toExamine, ctx.ledger);
   const ofUpstream = ctx.upstream && (await refreshed(ctx, toExamine, ctx.upstream.ledger));
   const upstream: UpstreamDay | undefined =
     ofUpstream && ((day) => upstreamState(ofUpstream.ledgers.get(monthOf(day))?.days[day]));
   const nowMs = ctx.clock.now().getTime();
+  const continuation = await resumeOrStart(ctx, range);
   const due = plan(ledgers, ctx.policy, nowMs, { continuation, upstream });
-  const pending = await pendingPublications(ctx, ledgers.values());
+  const waiting = waitingDays(ledgers, ctx.policy, nowMs, range);
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const daysToRead = [...due.map(({ day }) => day), ...upstreamDue];
-  const size = daysToRead.length + pending.length > 0 ? await prepareTable(ctx) : undefined;
+  if (daysToRead.length > 0) await announceColumnsBeside(ctx);
+  const pending = await pendingPublications(ctx, ledgers.values());
+  const hasWork = daysToRead.length + pending.length > 0;
+  if (hasWork) await ensureDayTables(ctx);
   const unpublished = await publishDays(ctx, pending);
   if (due.length > 0) await probeEndDate(ctx);
-  const state = await ctx.reportState.cached();
-  const seen = new Map([...ledgers.keys()].map((month) => [month, state.months[month]]));
-  // Without the mark, a run that dies would leave a claim in a month that no later run examines. A damaged month stays
-  // dirty, so that later runs report it too.
-  const months = [...new Set([...daysToRead.map(monthOf), ...damagedMonths])];
-  const begin = (current: ReportState) => markMonthsDirty(current, months, ctx.runId, seen);
+  // A run that dies would otherwise leave a claim in a month that no later run examines. A damaged month keeps no due time,
+  // so that later runs report it too.
+  const changing = [...daysToRead.map(monthOf), ...damagedMonths];
   return {
-    ...{ continuation, due, seen, begin, size },
-    waiting: waitingDays(ledgers, ctx.policy, nowMs, range),
+    ...{ continuation, due, waiting, months: [...ledgers.keys()] },
+    size: hasWork ? sizeOfSchema(await ctx.schema.cached()) : undefined,
+    begin: (state) => withoutHints(state, changing),
     examinedAll: isDaily && !range,
     lastReadMs: lastReadMs(ledgers),
     error: damaged ?? ofUpstream?.error ?? unpublished,
@@ -85,11 +86,11 @@ export async function planReport(
 /** Plans one day again after the run has committed its upstream day. @returns `undefined` if the day is not due */
 export async function planDay(
   ctx: RunContext,
-  { continuation, seen }: ReportPlan,
+  { continuation, months }: ReportPlan,
   day: string,
 ): Promise<DueDay | undefined> {
   const month = monthOf(day);
-  if (!ctx.upstream || !seen.has(month)) return undefined;
+  if (!ctx.upstream || !months.includes(month)) return undefined;
   const ledgers = new Map([[month, await ctx.ledger(month).cached()]]);
   const { days } = await ctx.upstream.ledger(month).cached();
   const upstream = () => upstreamState(days[day]);
@@ -103,12 +104,6 @@ function assertBegun(ctx: RunContext, { from }: Range): void {
   if (from <= today) return;
   const message = `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`;
   throw configError('range_ahead', message);
-}
-
-async function prepareTable(ctx: RunContext): Promise<number> {
-  await announceColumnsBeside(ctx);
-  for (const shape of await dayShapes(ctx)) await ctx.lake.catalog?.ensureTable(shape);
-  return sizeOfSchema(await ctx.schema.cached());
 }
 
 /** I7: the first commit of a column decides its type. No message once the table has a column of the new type. */

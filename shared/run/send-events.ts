@@ -4,12 +4,10 @@
  * the same event again. So each event arrives at least once, and `sequence` orders the events of a day.
  */
 import type { RunContext } from '../context/context.ts';
-import { DAY_MS } from '../base/days.ts';
 import { asBrandReportsError } from '../base/errors.ts';
 import { findingFacts, findingsOf } from '../findings/index.ts';
-import { type Ledger, changeEvent, pendingEvents } from '../lake/ledger.ts';
+import { changeEvent, pendingEvents } from '../lake/ledger.ts';
 import { totalsOf } from '../lake/totals.ts';
-import { isWithin } from '../lake/stored-time.ts';
 import { errorSummary } from '../base/outcome.ts';
 import { committedState } from '../planning/day-state.ts';
 import { isEndOfRun } from '../service/retry.ts';
@@ -74,20 +72,3 @@ export async function sendEvents(
 }
 
 type Pending = ReturnType<typeof pendingEvents>[number];
-
-/**
- * Whether the next run has to open the month for its events:
- * - If a listener fails, each run tries again for a day, and then once a day.
- * - In a folder each run tries, because somebody corrects a command and waits.
- * - If there is no listener here, the next run may have one, so it opens the month once.
- * @param changed the days that this run has changed
- */
-export function hasNewEvents(
-  { events, clock, lake }: RunContext,
-  ledger: Ledger,
-  changed: readonly string[],
-): boolean {
-  const isTried = (at: string) =>
-    lake.store.localFolder !== undefined || isWithin(DAY_MS, at, clock.wallMs());
-  return pendingEvents(ledger).some(({ day, event }) => (events ? isTried(event.at) : changed.includes(day)));
-}

@@ -221,7 +221,7 @@ async function planMoved(syncs: readonly ReportSync[], again: Set<string>): Prom
       const { ctx, plan, days, left } = sync;
       const read = new Set([...days].flatMap(([day, outcome]) => (wasRead(outcome) ? [day] : [])));
       if (!plan || read.size === 0) return;
-      for (const day of await movedSince(ctx, [...plan.seen.keys()], read)) {
+      for (const day of await movedSince(ctx, plan.months, read)) {
         const id = `${ctx.report.name} ${day}`;
         if (again.has(id) || left.has(day)) continue;
         again.add(id);
@@ -324,14 +324,14 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
 async function examineSync(sync: ReportSync): Promise<void> {
   const { ctx, plan, failedDay, days } = sync;
   if (!plan) return;
-  const { seen, examinedAll, size: sizeBefore } = plan;
+  const { months, examinedAll, size: sizeBefore } = plan;
   const failure = failedDay ?? plan.error;
   const error = failure && errorSummary(failure);
   sync.outcome = outcomeOf(sync, reportStatus([...days.values()], error), error);
   const published = [...days.values()]
     .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
     .map(({ dt }) => dt);
-  const examined = { seen, examinedAll, published, sizeBefore };
+  const examined = { months, examinedAll, published, sizeBefore };
   sync.ending = await examineReport(ctx, examined, sync.range() ? undefined : sync.outcome);
 }
 

@@ -111,7 +111,7 @@ describe('on a terminal', () => {
     expect(writtenAfter([{ ...orders, event: 'report_failed', ...error }], 0)).toContain(
       'acme order_list report failed: rejected\n',
     );
-    expect(writtenAfter([{ ...orders, event: 'end_date_not_probed', message: 'none' }], 0)).not.toContain(
+    expect(writtenAfter([{ ...orders, event: 'service_time_unknown', message: 'none' }], 0)).not.toContain(
       '\n',
     );
   });

@@ -84,7 +84,7 @@ it('rebuild and erase name the run that reads the day, and since when', async ()
   const stored = JSON.parse(readFileSync(ledger, 'utf8'));
   const unregister = await (await openLake(lake)).runs.register('other');
   const since = '2026-11-01T06:00:00.000Z';
-  stored.days[day].claim = { attempt: 'a', runId: 'other', at: since, restarts: 0 };
+  stored.days[day].claim = { attempt: 'a', runId: 'other', at: since };
   writeFileSync(ledger, JSON.stringify(stored));
   const holder = { run: 'other', name: 'laptop/7', since };
   writeFileSync(join(lake, 'leases/acme.json'), JSON.stringify({ version: 1, holder, recentWrites: [] }));

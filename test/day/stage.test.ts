@@ -11,11 +11,12 @@ import {
   stringifyJson,
 } from '../../shared/base/json.ts';
 import { chunkName } from '../../shared/lake/paths.ts';
-import { emptySlice } from '../../shared/lake/progress.ts';
+import { emptySlice } from '../../shared/planning/attempt-decision.ts';
 import type { Attempt } from '../../shared/day/claim.ts';
 import type { RunContext } from '../../shared/context/context.ts';
 import { openDay } from '../../shared/context/open-day.ts';
-import { Stage, type StagedPage, readChunk } from '../../shared/day/stage.ts';
+import { Stage, type StagedPage } from '../../shared/day/stage.ts';
+import { readChunk } from '../../shared/day/staged-records.ts';
 import { recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -98,7 +99,13 @@ async function claimed(run: RunContext): Promise<Attempt> {
     run: run.runId,
     slices: [emptySlice(window, PARTS)],
   }));
-  return { ...(await openDay(run, DAY)), id: 'a1', progress, resumed: false, restarts: 0 };
+  return {
+    ...(await openDay(run, DAY)),
+    id: 'a1',
+    progress,
+    restarts: 0,
+    upstream: undefined,
+  };
 }
 
 function page(number: number, records: readonly JsonObject[], isLast = false): StagedPage {

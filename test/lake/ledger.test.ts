@@ -32,7 +32,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-const claim: Claim = { attempt: 'a1', runId: 'r1', at: '2026-01-06T10:00:00.000Z', restarts: 0 };
+const claim: Claim = { attempt: 'a1', runId: 'r1', at: '2026-01-06T10:00:00.000Z' };
 
 const { committed: published } = dayReadAt(NOW, {
   published: false,
@@ -306,7 +306,7 @@ describe('a commit', () => {
 });
 
 describe('a version that is committed without a reading', () => {
-  const held: Claim = { runId: 'r1', at: NOW, restarts: 0 };
+  const held: Claim = { runId: 'r1', at: NOW };
   const day: DayEntry = {
     committed: { ...published, published: true, state: 'settled' },
     superseded: [{ snapshot: 's0', at: NOW }],
@@ -522,15 +522,6 @@ describe('a failure', () => {
     expect(entryOf(failDay(ledgerOf(full), DAY, { ...failed, keep })).claim).toEqual(left);
   });
 
-  it.each<[string, Pick<Failure, 'kind'>, number]>([
-    ['stays if the service did not respond', { kind: 'transient' }, 2],
-    ['begins at 0 if the service spoiled the day', { kind: 'contract' }, 0],
-  ])('the count of restarts %s', (_name, kind, restarts) => {
-    const ledger = ledgerOf({ claim: { ...claim, restarts: 2 } });
-    const after = failDay(ledger, DAY, { ...failed, ...kind, keep: true });
-    expect(entryOf(after).claim?.restarts).toBe(restarts);
-  });
-
   it.each<[string, Partial<Committed>, Partial<Committed>, boolean]>([
     ['is recorded for a day that may be read again', {}, { state: 'closed', contradictions: 1 }, true],
     ['is recorded for a day without a whole reading', { state: 'open' }, { state: 'open' }, true],
@@ -659,9 +650,9 @@ describe('a stored ledger', () => {
       '2026-02-01 is not a day of its month',
     ],
     [
-      'a negative number of restarts',
-      brokenDay({ claim: { ...claim, restarts: -1 } }),
-      'claim.restarts is -1',
+      'an attempt whose time is not an instant',
+      brokenDay({ committed: { ...published, readTo: '2026-02-30T00:00:00Z' } }),
+      'readTo',
     ],
     [
       'events whose number cannot grow',

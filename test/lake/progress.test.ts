@@ -6,11 +6,11 @@ import {
   type Progress,
   type Slice,
   type StagedGroup,
-  emptySlice,
-  assertOwn,
   parseProgress,
   withStagedGroup,
 } from '../../shared/lake/progress.ts';
+import { assertOwn } from '../../shared/day/claim.ts';
+import { emptySlice } from '../../shared/planning/attempt-decision.ts';
 import { HOSTILE_IDS } from '../fixtures/hostile-ids.ts';
 
 const KEY = 'raw/order_list/brand=acme/dt=2026-01-05/a1/progress.json';

@@ -3,13 +3,12 @@ import { parseJson } from '../../shared/base/json.ts';
 import {
   type KnownMonth,
   type ReportState,
-  type SeenMonths,
   recordMonths,
   mayBeDue,
   monthContent,
   NO_STATE,
   parseBrandState,
-  markMonthsDirty,
+  withoutHints,
 } from '../../shared/lake/report-state.ts';
 import { brandStateKey } from '../../shared/lake/paths.ts';
 import { readAt } from '../planning/entries.ts';
@@ -21,19 +20,9 @@ const MONTH = '2026-02';
 
 const parse = parseBrandState(KEY);
 const empty = NO_STATE;
-const me = { id: 'mine', nowMs: NOW_MS };
 
 function stateOf(known: KnownMonth): ReportState {
   return { ...empty, policy: 'p1', months: { [MONTH]: known } };
-}
-
-/** The months that a run saw if it read this state before the ledgers. */
-function seenIn({ months }: ReportState): SeenMonths {
-  return new Map(Object.entries(months));
-}
-
-function dirtyBy(dirty: string): ReportState {
-  return stateOf({ nextDue: null, dirty });
 }
 
 describe('a month of the report state', () => {
@@ -50,7 +39,7 @@ describe('a month of the report state', () => {
     ['it was due when the run left it', stateOf({ nextDue: '2026-03-10T10:00:00.001Z' }), true],
     ['all its days are settled', stateOf({ nextDue: null, asOf: NOW }), false],
     ['it was computed for another policy', { ...stateOf({ nextDue: null }), policy: 'p0' }, true],
-    ['a run is at work in it', dirtyBy('other'), true],
+    ['a run is at work in it', stateOf({ nextDue: null }), true],
   ])('may have due days, or not: %s', (_name, state, expected) => {
     expect(mayBeDue(state, 'p1', MONTH, NOW_MS)).toBe(expected);
   });
@@ -71,15 +60,14 @@ describe('a month of a report that looks up another report', () => {
     [
       'the upstream month has the examined content and is due',
       examined,
-      upstreamOf({ nextDue: NOW, content: 'c1' }),
+      upstreamOf({ nextDue: NOW, asOf: NOW, content: 'c1' }),
       false,
     ],
     ['the upstream month has changed', examined, upstreamOf({ ...settled, content: 'c2' }), true],
-    ['a run is at work in the upstream month', examined, dirtyBy('other'), true],
     [
       'a run is at work in the upstream month, which still has the examined content',
       examined,
-      upstreamOf({ nextDue: null, asOf: NOW, content: 'c1', dirty: 'other' }),
+      upstreamOf({ nextDue: null, content: 'c1' }),
       true,
     ],
     ['the upstream month is unknown', examined, empty, true],
@@ -118,73 +106,28 @@ describe('the content of a month', () => {
 });
 
 describe('a run at work in months', () => {
-  const mark = 'mine';
-
-  it('I4: marks them dirty first, so that later runs examine them if it dies', () => {
-    const before = stateOf({ nextDue: null, asOf: NOW });
-    const state = markMonthsDirty(before, [MONTH, '2026-03'], mark, seenIn(before));
-    expect(state.months).toEqual({
-      [MONTH]: { nextDue: null, dirty: mark },
-      '2026-03': { nextDue: null, dirty: mark },
-    });
+  it('I4: removes their due times first, so that later runs examine them if it dies', () => {
+    const before = { ...stateOf({ nextDue: null, asOf: NOW, content: 'c1' }), hasReturnedRecords: true };
+    const state = withoutHints(before, [MONTH, '2026-03']);
+    expect(state).toEqual({ ...before, months: { [MONTH]: { nextDue: null, content: 'c1' } } });
     for (const month of [MONTH, '2026-03']) expect(mayBeDue(state, 'p1', month, NOW_MS)).toBe(true);
-  });
-
-  it('writes nothing if all months are already marked', () => {
-    const state = markMonthsDirty(empty, [MONTH], mark, new Map());
-    expect(markMonthsDirty(state, [MONTH], mark, seenIn(state))).toBe(state);
-    expect(markMonthsDirty(empty, [], mark, new Map())).toBe(empty);
-  });
-
-  it.each([
-    ['is at work there', dirtyBy('other'), dirtyBy('other')],
-    ['began there since', dirtyBy('other'), stateOf({ nextDue: null, asOf: NOW })],
-    ['has ended there since', stateOf({ nextDue: NOW, asOf: NOW }), stateOf({ nextDue: null, asOf: NOW })],
-  ])('I5: notes that another run %s', (_name, now, before) => {
-    const { months } = markMonthsDirty(now, [MONTH], mark, seenIn(before));
-    expect(months[MONTH]).toEqual({ nextDue: null, dirty: 'several' });
-  });
-
-  it('changes no other month and no other hint', () => {
-    const before = { ...stateOf({ nextDue: null }), hasReturnedRecords: true, probedEndDate: 'whole_day' };
-    expect(markMonthsDirty(before, ['2026-03'], mark, seenIn(before))).toEqual({
-      ...before,
-      months: { ...before.months, '2026-03': { nextDue: null, dirty: mark } },
-    });
+    expect(withoutHints(state, [MONTH])).toBe(state);
+    expect(withoutHints(before, ['2026-03'])).toBe(before);
   });
 });
 
 describe('a run that ends', () => {
-  const examined = (dueMs: number | null) => new Map([[MONTH, { dueMs, content: 'c1' }]]);
-  const record = (state: ReportState, dueMs: number | null, seen = seenIn(state)) =>
-    recordMonths(state, examined(dueMs), 'p1', { ...me, seen });
-  /** Makes the next run read the month. */
-  const unknown = stateOf({ nextDue: NOW });
+  const record = (state: ReportState, dueMs: number | null) =>
+    recordMonths(state, new Map([[MONTH, { dueMs, content: 'c1' }]]), 'p1', NOW_MS);
 
-  it.each<[string, ReportState]>([
-    ['it has marked', dirtyBy('mine')],
-    ['no run has marked', stateOf({ nextDue: null })],
-    ['the state does not have', { ...empty, policy: 'p1' }],
-  ])('records the next due time of a month that %s', (_name, state) => {
-    expect(record(state, NOW_MS + 1)).toEqual(
-      stateOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW, content: 'c1' }),
-    );
-    expect(record(state, null)).toEqual(stateOf({ nextDue: null, asOf: NOW, content: 'c1' }));
-  });
-
-  it.each<[string, ReportState, ReportState]>([
-    ['has ended there since', stateOf({ nextDue: null, asOf: NOW }), stateOf({ nextDue: NOW, asOf: NOW })],
-    ['was at work there when it began', dirtyBy('several'), empty],
-    ['is at work or died there', dirtyBy('other'), dirtyBy('other')],
-    [
-      'was there before a restore forgot the month',
-      { ...empty, policy: 'p1' },
-      stateOf({ nextDue: null, asOf: NOW }),
-    ],
-  ])('I5: makes the next run read the month if another run %s', (_name, state, before) => {
-    for (const dueMs of [null, NOW_MS, NOW_MS + 1])
-      expect(record(state, dueMs, seenIn(before))).toEqual(unknown);
-    expect(mayBeDue(unknown, 'p1', MONTH, NOW_MS)).toBe(true);
+  it('records the next due time of each month', () => {
+    for (const state of [stateOf({ nextDue: null }), { ...empty, policy: 'p1' }]) {
+      expect(record(state, NOW_MS + 1)).toEqual(
+        stateOf({ nextDue: '2026-03-10T10:00:00.001Z', asOf: NOW, content: 'c1' }),
+      );
+      expect(record(state, null)).toEqual(stateOf({ nextDue: null, asOf: NOW, content: 'c1' }));
+      expect(record(state, NOW_MS)).toEqual(stateOf({ nextDue: NOW, content: 'c1' }));
+    }
   });
 
   it('I11: hides no due day from a run with an earlier current time than the run that computed it', () => {
@@ -193,45 +136,25 @@ describe('a run that ends', () => {
     expect(mayBeDue(settled, 'p1', MONTH, NOW_MS - 1)).toBe(true);
   });
 
-  it.each([
-    ['the first', 'mine', 'other'],
-    ['the last', 'other', 'mine'],
-  ])(
-    'I5: makes the next run read a month in which two runs worked, if it is %s to end',
-    (_name, first, last) => {
-      const mine = markMonthsDirty(empty, [MONTH], 'mine', new Map());
-      const both = markMonthsDirty(mine, [MONTH], 'other', seenIn(mine));
-      const gone = recordMonths(both, examined(null), 'p1', { ...me, id: first, seen: seenIn(mine) });
-      expect(gone).toEqual(unknown);
-      expect(recordMonths(gone, examined(null), 'p1', { ...me, id: last, seen: new Map() })).toEqual(unknown);
-    },
-  );
-
   it('writes nothing if the state is already the same', () => {
     const state = stateOf({ nextDue: NOW, content: 'c1' });
     expect(record(state, NOW_MS)).toBe(state);
   });
 
-  it('drops due times of another policy, but keeps the marks of other runs', () => {
-    const others = { nextDue: null, dirty: 'other' };
-    const state: ReportState = {
-      ...empty,
-      policy: 'p0',
-      months: { '2026-01': { nextDue: null }, '2026-02': { nextDue: null }, '2026-03': others },
-    };
-    expect(record(state, NOW_MS)).toEqual({
-      ...state,
-      policy: 'p1',
-      months: { '2026-02': { nextDue: NOW, content: 'c1' }, '2026-03': others },
-    });
+  it('keeps the other months, unless another policy made their due times', () => {
+    const months = { '2026-01': { nextDue: NOW } };
+    const own = { [MONTH]: { nextDue: NOW, content: 'c1' } };
+    expect(record({ ...empty, policy: 'p1', months }, NOW_MS).months).toEqual({ ...months, ...own });
+    expect(record({ ...empty, policy: 'p0', months }, NOW_MS).months).toEqual(own);
   });
 });
 
 describe('a stored report state', () => {
   const full: ReportState = {
-    ...dirtyBy('other'),
+    ...empty,
+    policy: 'p1',
     months: {
-      [MONTH]: { nextDue: null, dirty: 'several' },
+      [MONTH]: { nextDue: null },
       '2026-03': { nextDue: NOW, asOf: NOW, content: 'c1', upstream: 'c2' },
     },
     continuations: { '2026-01-01..2026-01-05': { id: 'q1', since: NOW } },

@@ -4,7 +4,6 @@ import type { Claim, Committed, DayEntry } from '../../shared/lake/ledger.ts';
 import type { Progress, Slice, SlicePart } from '../../shared/lake/progress.ts';
 import {
   type DaySituation,
-  asResumed,
   attemptToContinue,
   decideAttempt,
   slicesAfterRestart,
@@ -81,7 +80,7 @@ function progress(slices: Slice[], change: Partial<Progress> = {}): Progress {
   return { version: 1, queryFingerprint: 'as-now', slices, recentWrites: [], ...change };
 }
 
-const claim: Claim = { attempt: 'a1', runId: 'r1', at: at('09:00'), restarts: 0 };
+const claim: Claim = { attempt: 'a1', runId: 'r1', at: at('09:00') };
 
 function committed(change: Partial<Committed> = {}): Committed {
   return {
@@ -101,6 +100,11 @@ function committed(change: Partial<Committed> = {}): Committed {
 }
 
 const upstream = { snapshot: 'u1', digest: '1:cd', bytes: 1, closed: false };
+const clicks = situation('clicks_list');
+const orders = situation('order_list');
+/** Lookups, while their upstream day has this version. */
+const details = (looked: Slice['upstream'] = upstream, now = at('10:00')) =>
+  situation('clicks_detail', now, { upstream: looked });
 const staged = slice(at('00:00'), at('09:00'));
 const finished = slice(at('00:00'), at('09:00'), { done: true });
 const lookedUp: Slice = {
@@ -112,23 +116,13 @@ const fullRead = slice(at('00:00'), at('00:00', NEXT_DAY), { startedAt: at('01:0
 
 describe('a claim continues', () => {
   it.each<[string, DayEntry, DaySituation, string | undefined]>([
-    ['the attempt of the previous claim', { claim }, situation('order_list'), 'a1'],
-    [
-      'the committed attempt of a growing open day',
-      { committed: committed() },
-      situation('clicks_list'),
-      'a1',
-    ],
-    [
-      'no attempt if each run reads the whole open day',
-      { committed: committed() },
-      situation('order_list'),
-      undefined,
-    ],
+    ['the attempt of the previous claim', { claim }, orders, 'a1'],
+    ['the committed attempt of a growing open day', { committed: committed() }, clicks, 'a1'],
+    ['no attempt if each run reads the whole open day', { committed: committed() }, orders, undefined],
     [
       'no attempt if the settings have changed the queries',
       { committed: committed({ queryFingerprint: 'before' }) },
-      situation('clicks_list'),
+      clicks,
       undefined,
     ],
     [
@@ -140,7 +134,7 @@ describe('a claim continues', () => {
     [
       'the committed attempt of a day of lookups, open or closed',
       { committed: committed({ state: 'closed' }) },
-      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream }),
+      details(upstream, at('10:00', NEXT_DAY)),
       'a1',
     ],
     [
@@ -164,13 +158,13 @@ describe('a claim continues', () => {
     [
       'no attempt of a day of lookups if the settings have changed the queries',
       { committed: committed({ queryFingerprint: 'before' }) },
-      situation('clicks_detail', at('10:00'), { upstream }),
+      details(),
       undefined,
     ],
     [
       'no attempt if the committed version is closed',
       { committed: committed({ state: 'closed' }) },
-      situation('clicks_list'),
+      clicks,
       undefined,
     ],
   ])('continues %s', (_name, entry, now, attempt) => {
@@ -179,102 +173,37 @@ describe('a claim continues', () => {
 });
 
 describe('without I/O, a claim', () => {
-  it.each<[string, DayEntry, Progress, DaySituation, string]>([
+  type Row = [what: string, DayEntry, Slice[], DaySituation];
+  const resumed: Row[] = [
+    ['I4: slices that are complete but not committed', { claim }, [finished], orders],
     [
-      'appends to the committed slices of the open day',
-      { committed: committed() },
-      progress([finished]),
-      situation('clicks_list'),
-      'append',
-    ],
-    [
-      'starts the open day again if the committed chunks have expired',
-      { committed: committed() },
-      progress([]),
-      situation('clicks_list'),
-      'start',
-    ],
-    [
-      'I4: resumes slices that are complete but not committed',
+      'I2: a full read of a closed day that began after its end',
       { claim },
-      progress([finished]),
-      situation('order_list'),
-      'resume',
-    ],
-    [
-      'I2: resumes a full read of a closed day that began after its end',
-      { claim },
-      progress([fullRead]),
+      [fullRead],
       situation('order_list', at('03:00', NEXT_DAY)),
-      'resume',
     ],
     [
-      'I4: resumes a slice of any age if its last page was staged recently',
+      'I4: a slice of any age if its last page was staged recently',
       { claim },
-      progress([slice(at('00:00'), at('01:00'), { stagedAt: at('04:00') })]),
-      situation('order_list'),
-      'resume',
+      [slice(at('00:00'), at('01:00'), { stagedAt: at('04:00') })],
+      orders,
     ],
     [
-      'starts if no page was staged',
+      'lookups of any age, even after the day is over',
       { claim },
-      progress([{ ...staged, parts: [{ ...part, pages: 0 }] }]),
-      situation('order_list'),
-      'start',
+      [finished, { ...staged, upstream }],
+      details(upstream, at('09:00', NEXT_DAY)),
     ],
     [
-      'appends if the last slice is already committed',
-      { claim, committed: committed() },
-      progress([finished]),
-      situation('clicks_list'),
-      'append',
-    ],
-    [
-      'resumes lookups of any age, even after the day is over',
-      { claim },
-      progress([finished, { ...staged, upstream }]),
-      situation('clicks_detail', at('09:00', NEXT_DAY), { upstream }),
-      'resume',
-    ],
-    [
-      'appends to lookups if their upstream day has another snapshot',
-      { claim },
-      progress([lookedUp]),
-      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2', digest: '2:ef' } }),
-      'append',
-    ],
-    [
-      'appends to lookups if their upstream day has been closed',
-      { claim },
-      progress([lookedUp]),
-      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, closed: true } }),
-      'append',
-    ],
-    [
-      'starts lookups again if no page is staged and their upstream day has another snapshot',
-      { claim },
-      progress([{ ...staged, upstream, parts: [{ ...part, pages: 0 }] }]),
-      situation('clicks_detail', at('10:00'), { upstream: { ...upstream, snapshot: 'u2' } }),
-      'start',
-    ],
-    [
-      'appends to the committed slices if refused lookups are due',
-      { committed: committed({ state: 'closed' }) },
-      progress([{ ...lookedUp, done: true }]),
-      situation('clicks_detail', at('10:00', NEXT_DAY), { upstream }),
-      'append',
-    ],
-    [
-      'I4: resumes the claimed attempt if another attempt is committed',
+      'I4: the claimed attempt if another attempt is committed',
       { claim, committed: committed({ attempt: 'a0' }) },
-      progress([finished]),
-      situation('clicks_list'),
-      'resume',
+      [finished],
+      clicks,
     ],
     [
-      'I4: resumes a slice if one of its parts is not read yet',
+      'I4: a slice if one of its parts is not read yet',
       { claim },
-      progress([
+      [
         {
           ...staged,
           parts: [
@@ -282,60 +211,89 @@ describe('without I/O, a claim', () => {
             { ...part, pages: 0 },
           ],
         },
-      ]),
-      situation('order_list'),
-      'resume',
+      ],
+      orders,
     ],
     [
-      'I4: resumes an unfinished slice even if the attempt has a commit',
+      'I4: an unfinished slice even if the attempt has a commit',
       { claim, committed: committed() },
-      progress([staged]),
-      situation('clicks_list'),
-      'resume',
+      [staged],
+      clicks,
     ],
     [
-      'I4: resumes a finished slice that ends after the last commit',
+      'I4: a finished slice that ends after the last commit',
       { claim, committed: committed({ readTo: at('08:59') }) },
-      progress([finished]),
-      situation('clicks_list'),
-      'resume',
+      [finished],
+      clicks,
     ],
     [
-      'I4: resumes a slice that began and was staged at this very moment',
+      'I4: a slice that began and was staged at this very moment',
       { claim },
-      progress([slice(at('00:00'), at('10:00'))]),
-      situation('order_list'),
-      'resume',
+      [slice(at('00:00'), at('10:00'))],
+      orders,
     ],
     [
-      'I2: resumes a full read that began at the first instant after its day',
+      'I2: a full read that began at the first instant after its day',
       { claim },
-      progress([{ ...fullRead, startedAt: at('00:00', NEXT_DAY) }]),
+      [{ ...fullRead, startedAt: at('00:00', NEXT_DAY) }],
       situation('order_list', at('03:00', NEXT_DAY)),
-      'resume',
+    ],
+  ];
+
+  const started: Row[] = [
+    ['the open day again if the committed chunks have expired', { committed: committed() }, [], clicks],
+    ['if no page was staged', { claim }, [{ ...staged, parts: [{ ...part, pages: 0 }] }], orders],
+    [
+      'lookups again if no page is staged and their upstream day has another snapshot',
+      { claim },
+      [{ ...staged, upstream, parts: [{ ...part, pages: 0 }] }],
+      details({ ...upstream, snapshot: 'u2' }),
+    ],
+    ['lookups again if the upstream day no longer exists', { claim }, [lookedUp], situation('clicks_detail')],
+  ];
+
+  const appended: Row[] = [
+    ['the committed slices of the open day', { committed: committed() }, [finished], clicks],
+    ['if the last slice is already committed', { claim, committed: committed() }, [finished], clicks],
+    [
+      'lookups if their upstream day has another snapshot',
+      { claim },
+      [lookedUp],
+      details({ ...upstream, snapshot: 'u2', digest: '2:ef' }),
     ],
     [
-      'starts lookups again if the upstream day no longer exists',
+      'lookups if their upstream day has been closed',
       { claim },
-      progress([lookedUp]),
-      situation('clicks_detail'),
-      'start',
+      [lookedUp],
+      details({ ...upstream, closed: true }),
     ],
-  ])('%s, decided without I/O', (_name, entry, staged, now, kind) => {
-    expect(decideAttempt(entry, staged, now).kind).toBe(kind);
+    [
+      'the committed slices if refused lookups are due',
+      { committed: committed({ state: 'closed' }) },
+      [{ ...lookedUp, done: true }],
+      details(upstream, at('10:00', NEXT_DAY)),
+    ],
+  ];
+
+  it.each([
+    ...resumed.map(([what, ...row]) => [what, 'resume', ...row] as const),
+    ...started.map(([what, ...row]) => [what, 'start', ...row] as const),
+    ...appended.map(([what, ...row]) => [what, 'append', ...row] as const),
+  ])('%s: %s', (_what, kind, entry, slices, now) => {
+    expect(decideAttempt(entry, progress(slices), now).kind).toBe(kind);
   });
 
   it.each<[name: string, Progress, DaySituation, obstacle: string, committed?: Committed]>([
     [
       'the settings have changed the queries',
       progress([staged], { queryFingerprint: 'before' }),
-      situation('order_list'),
+      orders,
       'queries_changed',
     ],
     [
       'its last page is older than six hours',
       progress([slice(at('00:00'), at('03:00'), { stagedAt: at('03:59') })]),
-      situation('order_list'),
+      orders,
       'too_old',
     ],
     [
@@ -393,7 +351,9 @@ describe('any decision', () => {
         const isBegun = ({ startedAt }: Slice) => Date.parse(startedAt) <= day.nowMs;
         const next = decision.slices.at(-1);
         if (decision.kind === 'resume') {
-          expect(decision.slices).toEqual(slices.filter(isBegun));
+          expect(decision.slices.map(({ resumed: _marked, ...read }) => read)).toEqual(
+            slices.filter(isBegun),
+          );
           const times = [next?.startedAt, next?.stagedAt ?? next?.startedAt].map((time) =>
             Date.parse(time ?? ''),
           );
@@ -426,11 +386,7 @@ describe('the slices to read', () => {
   });
 
   it('are the committed slices of the open day and a new slice that overlaps them by lateMinutes', () => {
-    const { slices } = decideAttempt(
-      { committed: committed() },
-      progress([finished]),
-      situation('clicks_list'),
-    );
+    const { slices } = decideAttempt({ committed: committed() }, progress([finished]), clicks);
     expect(slices.map(window)).toEqual([
       [at('00:00'), at('09:00'), true],
       [at('08:45'), at('10:00'), false],
@@ -440,7 +396,7 @@ describe('the slices to read', () => {
   it('after a restart, are the committed slices and a new slice without the unfinished pages', () => {
     const unfinished = slice(at('08:45'), at('09:30'), { whole: false });
     const entry = { claim, committed: committed() };
-    const slices = slicesAfterRestart(entry, progress([finished, unfinished]), situation('clicks_list'));
+    const slices = slicesAfterRestart(entry, progress([finished, unfinished]), clicks);
     expect(slices.map(window)).toEqual([
       [at('00:00'), at('09:00'), true],
       [at('08:45'), at('10:00'), false],
@@ -451,7 +407,7 @@ describe('the slices to read', () => {
     const second = slice(at('08:45'), at('09:30'), { whole: false, done: true });
     const third = slice(at('09:15'), at('09:45'), { whole: false, done: true });
     const entry = { claim, committed: committed({ readTo: at('09:30') }) };
-    const slices = slicesAfterRestart(entry, progress([finished, second, third]), situation('clicks_list'));
+    const slices = slicesAfterRestart(entry, progress([finished, second, third]), clicks);
     expect(slices.slice(0, -1)).toEqual([finished, second]);
     expect(slices.slice(-1).map(window)).toEqual([[at('09:15'), at('10:00'), false]]);
   });
@@ -460,17 +416,17 @@ describe('the slices to read', () => {
     [
       'the settings have changed the queries',
       progress([finished, finished], { queryFingerprint: 'before' }),
-      situation('clicks_list'),
+      clicks,
     ],
     [
       'the settings have changed the lookups',
       progress([lookedUp, lookedUp], { queryFingerprint: 'before' }),
-      situation('clicks_detail', at('10:00'), { upstream }),
+      details(),
     ],
     [
       'I1: a slice has records without a key',
       progress([{ ...finished, withoutKey: 1 }, finished, finished]),
-      situation('clicks_list'),
+      clicks,
     ],
   ])('include no earlier slice if %s', (_name, before, now) => {
     const slices = slicesAfterRestart({ claim, committed: committed() }, before, now);
@@ -479,17 +435,13 @@ describe('the slices to read', () => {
 
   it('keep lookups without a key, because each record was looked up on its own', () => {
     const before = { ...lookedUp, done: true, withoutKey: 1 };
-    const { slices } = decideAttempt(
-      { claim, committed: committed() },
-      progress([before]),
-      situation('clicks_detail', at('10:00'), { upstream }),
-    );
+    const { slices } = decideAttempt({ claim, committed: committed() }, progress([before]), details());
     expect(slices.map(window)).toEqual([window(before), [at('08:45'), at('10:00'), false]]);
   });
 
   it('I1: record which records differed while a slice is read again for that reason', () => {
     const restart = (staged: Progress, conflict?: string) =>
-      slicesAfterRestart({ claim, committed: committed() }, staged, situation('clicks_list'), conflict).map(
+      slicesAfterRestart({ claim, committed: committed() }, staged, clicks, conflict).map(
         ({ repeatsConflict }) => repeatsConflict,
       );
     expect(restart(progress([finished, staged]), 'f1')).toEqual([undefined, 'f1']);
@@ -498,25 +450,27 @@ describe('the slices to read', () => {
     expect(restart(progress([finished, repeated]), 'f2')).toEqual([undefined, 'f2']);
     expect(restart(progress([repeated, finished, staged]))).toEqual([undefined, undefined]);
     expect(restart(progress([finished, finished, repeated]))).toEqual([undefined, undefined, 'f1']);
-    const [plain] = slicesAfterRestart({ claim }, progress([staged]), situation('clicks_list'));
+    const [plain] = slicesAfterRestart({ claim }, progress([staged]), clicks);
     expect(Object.keys(plain ?? {})).not.toContain('repeatsConflict');
   });
 
-  it.each<[string, Slice[], Slice[]]>([
+  it.each<[string, Slice[], DaySituation, (true | undefined)[]]>([
     [
       'only the last of three slices is marked',
-      [staged, staged, staged],
-      [staged, staged, { ...staged, resumed: true }],
+      [{ ...staged }, { ...staged }, staged],
+      clicks,
+      [undefined, undefined, true],
     ],
-    ['a finished slice is not marked', [finished], [finished]],
-    ['a lookup is not marked', [lookedUp], [lookedUp]],
-  ])('are marked if another run resumes them: %s', (_name, before, after) => {
-    expect(asResumed(before.map((one) => ({ ...one })))).toEqual(after);
+    ['a finished slice is not marked', [finished], orders, [undefined]],
+    ['a lookup is not marked', [lookedUp], details(), [undefined]],
+  ])('are marked if another run resumes them: %s', (_name, before, now, marks) => {
+    const { kind, slices } = decideAttempt({ claim }, progress(before), now);
+    expect([kind, ...slices.map(({ resumed }) => resumed)]).toEqual(['resume', ...marks]);
   });
 
   it('keep lookups when the upstream day is closed, and add a slice that covers the closed day', () => {
     const closed = { ...upstream, closed: true };
-    const now = situation('clicks_detail', at('03:00', NEXT_DAY), { upstream: closed });
+    const now = details(closed, at('03:00', NEXT_DAY));
     const { slices } = decideAttempt({ claim }, progress([{ ...finished, upstream }]), now);
     expect(slices).toMatchObject([{ upstream }, { whole: true, upstream: closed, done: false }]);
   });
@@ -542,7 +496,7 @@ describe('the slices to read', () => {
     const { slices } = decideAttempt(
       before.done ? { committed: committed() } : { claim },
       progress([before]),
-      situation('clicks_detail', at('10:00'), { upstream: now }),
+      details(now),
     );
     const [first, next] = slices;
     expect(first).toEqual({ ...before, done: true });

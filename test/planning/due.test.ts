@@ -207,7 +207,7 @@ describe('a refresh', () => {
   });
 
   it('is not due for a settled day that a rollback or a rebuild has claimed', () => {
-    const settled = { ...readAt(NOW, { state: 'settled' }), claim: { runId: 'r1', at: NOW, restarts: 0 } };
+    const settled = { ...readAt(NOW, { state: 'settled' }), claim: { runId: 'r1', at: NOW } };
     expect(dueAtMs(day, settled, policy, NOW_MS)).toBeNull();
   });
 

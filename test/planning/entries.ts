@@ -45,7 +45,7 @@ export function readAt(
   };
 }
 
-export const claim = { attempt: 'a1', runId: 'r1', at: NOW, restarts: 0 };
+export const claim = { attempt: 'a1', runId: 'r1', at: NOW };
 
 export function failure(retryAt: string): Failure {
   return {

@@ -7,8 +7,8 @@ import {
   missingAfter,
   refusedLookup,
   refusedSummary,
-  newestAnswers,
 } from '../../shared/planning/lookups.ts';
+import { newestAnswers } from '../../shared/day/staged-records.ts';
 import { ownersAmong, recordListOf } from '../../shared/records/record-list.ts';
 
 it('I1: the response of the newest slice that found an upstream record stays', () => {

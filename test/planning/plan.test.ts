@@ -363,12 +363,7 @@ describe('the hint that hides a month', () => {
         const [ledger] = ledgers.values();
         if (!ledger) throw new Error('no ledger');
         const dueMs = monthDueAtMs(month, ledger, given, nowMs);
-        const state = recordMonths(NO_STATE, new Map([[month, { dueMs }]]), 'p1', {
-          id: 'r1',
-
-          nowMs,
-          seen: new Map(),
-        });
+        const state = recordMonths(NO_STATE, new Map([[month, { dueMs }]]), 'p1', nowMs);
         const midnightAfter = (ms: number) => endOfDay(dayOf(ms, own.timeZone), own.timeZone) + 1_000;
         const times = steps.flatMap((step) => [nowMs + step, midnightAfter(nowMs + step)]);
         for (const atMs of [nowMs, midnightAfter(nowMs), ...times]) {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { HOUR_MS, endOfDay, startOfDay } from '../../shared/base/days.ts';
-import { emptySlice } from '../../shared/lake/progress.ts';
+import { emptySlice } from '../../shared/planning/attempt-decision.ts';
 import { readingOf } from '../../shared/planning/reading.ts';
 import { ZONE, policy } from './entries.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
+import { MINUTE_MS } from '../../shared/base/days.ts';
 import { BrandReportsError } from '../../shared/base/errors.ts';
 import { parseJson } from '../../shared/base/json.ts';
 import { parseBrandLease } from '../../shared/lake/brand-lease.ts';
@@ -187,26 +187,6 @@ describe('the runs of a brand', () => {
       expect(mostInASecond(simulation)).toBe(RATE);
     },
   );
-
-  it('go on after ten minutes of sleep if no other run has come', async () => {
-    const pauses = [{ atMs: 30_000, forMs: 10 * MINUTE_MS, monotonicStops: true }];
-    const simulation = simulateRuns([{ ...STEADY, pauses }], FAULTLESS);
-    await simulation.runUntil(12 * MINUTE_MS);
-    expect(between(simulation, 0, 10.5 * MINUTE_MS, 12 * MINUTE_MS)).toBeGreaterThan(RATE * 80);
-    expect(simulation.refusals).toEqual([]);
-    expect(mostInASecond(simulation)).toBe(RATE);
-  });
-
-  it.each([2 * HOUR_MS, -2 * HOUR_MS])('may have clocks that are %i ms apart', async (wallSkewMs) => {
-    const plans = [
-      { ...STEADY, diesMs: 30_000 },
-      { ...STEADY, startMs: 20_000, wallSkewMs },
-    ];
-    const simulation = simulateRuns(plans, FAULTLESS);
-    await simulation.runUntil(3 * MINUTE_MS);
-    expect(firstOf(simulation, 1)).toBeGreaterThan(20_000 + TAKE_AFTER_MS);
-    expect(mostInASecond(simulation)).toBe(RATE);
-  });
 
   it.each([
     ['not JSON', 'PAR1'],

@@ -85,7 +85,7 @@ describe('a damaged progress document', () => {
     const at = new Date(lake.nowMs).toISOString();
     await rewriteDocument(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => ({
       ...ledger,
-      days: { [DAMAGED]: { claim: { attempt: 'a', runId: 'other', at, restarts: 0 } } },
+      days: { [DAMAGED]: { claim: { attempt: 'a', runId: 'other', at } } },
     }));
     await lake.store.put(progressKey(REPORT, BRAND, DAMAGED, 'a'), Buffer.from('{'), { ifAbsent: true });
     expect(outcomesOf(await lake.sync(), REPORT)[DAMAGED]).toBe('published');

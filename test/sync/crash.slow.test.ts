@@ -5,7 +5,7 @@ import type { Committed } from '../../shared/lake/ledger.ts';
 import type { Lake } from '../../shared/ports.ts';
 import { changesOf } from './changes-of-day.ts';
 import { alter, coverageOf, ledgerEntries, ledgerEntry, wrongReports } from './lake-contents.ts';
-import { dyingProcess, everyDeath } from './every-death.ts';
+import { everyDeath } from './every-death.ts';
 import { NO_TIME, type SampleLake, type SyncOptions, syncUntilComplete } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
@@ -66,30 +66,6 @@ async function everyDeathOf(
 }
 
 describe('a process that dies at any operation on the lake', () => {
-  it.each(groups.slice(0, 2))('I4: loses nothing of $reports in the first run', async ({ reports }) => {
-    const scope = { reports };
-    const begin = () => sample.emptyLake();
-    const resume = async (lake: SampleLake) => expect((await lake.sync({ scope })).status).toBe('complete');
-    expect(await everyDeathOf(begin, reports, { scope }, resume)).toBeGreaterThan(10);
-  });
-
-  it.each(groups.slice(0, 2))(
-    'I4: loses nothing of $reports when the open day is read again some hours later',
-    async ({ reports }) => {
-      const scope = { reports };
-      const published = sample.emptyLake();
-      await published.sync({ scope });
-      const { nowMs } = published;
-      const begin = () => {
-        const lake = published.fork();
-        lake.nowMs = nowMs + 4 * HOUR_MS;
-        return lake;
-      };
-      const resume = async (lake: SampleLake) => expect((await lake.sync({ scope })).status).toBe('complete');
-      expect(await everyDeathOf(begin, reports, { scope }, resume)).toBeGreaterThan(5);
-    },
-  );
-
   it('I4: records each change of a closed day exactly once, with the resulting version', async () => {
     const reports: ReportName[] = ['order_list'];
     const scope = { reports, from: YESTERDAY, to: YESTERDAY };
@@ -122,21 +98,6 @@ describe('a process that dies at any operation on the lake', () => {
       expect(committed?.history?.place).toBe(2);
     };
     expect(await everyDeathOf(begin, reports, { scope }, resume)).toBeGreaterThan(5);
-  });
-
-  it('I4: leaves a chunk that no progress references, and the next run does not use it', async () => {
-    const reports: ReportName[] = ['order_list'];
-    const hasChunk = ({ store }: SampleLake) =>
-      [...store.objects.keys()].some((key) => key.includes('/chunk-'));
-    let lake = sample.emptyLake();
-    for (let n = 1; !hasChunk(lake); n += 1) {
-      lake = sample.emptyLake();
-      await dyingProcess(lake, n, syncing({ scope: { reports } }));
-    }
-    for (const day of [YESTERDAY, TODAY]) alter(lake, 'order_list', day, { status: 'restated' });
-    lake.advance(2 * MINUTE_MS);
-    expect((await lake.sync({ scope: { reports } })).status).toBe('complete');
-    expect(await wrongReports(lake, TODAY, reports)).toEqual({});
   });
 
   it('I4: loses nothing when a range is re-read in a month with no other due days', async () => {

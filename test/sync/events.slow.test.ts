@@ -247,19 +247,6 @@ describe('events', () => {
     expect(namesOf(late.received)).toEqual(['Day Published', 'Day Published']);
   });
 
-  it('are sent at least once by two runs at once, and by no later run', async () => {
-    const [one, other, later] = [listener(), listener(), listener()];
-    const lake = sample.emptyLake();
-    await Promise.all([one, other].map(({ sink }) => lake.sync({ events: sink })));
-    await lake.sync({ events: later.sink });
-    const days = new Set(
-      [...one.received, ...other.received, ...later.received].map(({ detail }) => detail.day),
-    );
-    expect(days.size).toBe((await ledgerEntries(lake, 'order_list')).length - 1);
-    inOrder([...one.received, ...other.received, ...later.received]);
-    expect(await pendingOf(lake)).toEqual([]);
-  });
-
   it('wait in S3 for a listener, the newest 20 of a day; in a folder they are removed', async () => {
     const lake = await published();
     for (let times = 0; times < 22; times += 1) {

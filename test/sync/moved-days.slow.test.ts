@@ -214,41 +214,6 @@ describe('a version with records', () => {
   );
 });
 
-describe('a change of the time zone, if the service forgets days after 20 days', () => {
-  it.each(['Asia/Tokyo', 'America/Los_Angeles', 'Pacific/Kiritimati'])(
-    'empties no day, and loses no order of other days than the oldest that it has: to %s',
-    async (timeZone) => {
-      const first = addDays(TODAY, -27);
-      const days = Array.from({ length: 28 }, (_, place) => addDays(first, place));
-      const lake = sample.emptyLake();
-      for (const own of Object.values(lake.brand.records)) own.length = 0;
-      lake.brand.records.order_list = days.flatMap((day) =>
-        Array.from({ length: 10 }, (_, place) => orderOf(day, `${day} ${place}`, 1 + place)),
-      );
-      const ranged = { startDate: first };
-      const scope = { reports: ['order_list'] };
-      for (let runs = 0; runs < 2; runs += 1) {
-        await lake.sync({ scope, brandSettings: ranged });
-        lake.nowMs += HOUR_MS;
-      }
-      const before = await numbersOf(lake);
-      const all = Object.values(before).flat();
-      lake.brand.timeZone = timeZone;
-      const forgotten = lake.nowMs - 20 * DAY_MS;
-      lake.brand.records.order_list = lake.brand.records.order_list.filter(({ at }) => at >= forgotten);
-      for (let runs = 0; runs < 3; runs += 1) {
-        await lake.sync({ scope, brandSettings: { ...ranged, timeZone } });
-        lake.nowMs += HOUR_MS;
-      }
-      const after = await numbersOf(lake);
-      expect(days.filter((day) => before[day] && !after[day])).toEqual([]);
-      // The service still has some hours of the oldest day, so its reading is not empty.
-      const lost = all.filter((number) => !Object.values(after).flat().includes(number));
-      expect(lost.filter((number) => !number.startsWith(dayOf(forgotten, ZONE)))).toEqual([]);
-    },
-  );
-});
-
 describe('a change of the time zone, if the service forgets days after 5 days', () => {
   const first = addDays(TODAY, -12);
   const days = Array.from({ length: 12 }, (_, place) => addDays(first, place));

@@ -46,29 +46,6 @@ function atEachPage(
   lake.service.addFault({ on: { action: `report/${report}`, when }, fault: { kind: 'html' } });
 }
 
-const atSecondPage = (lake: SampleLake, act: () => void) =>
-  atEachPage(lake, 'order_list', (page) => page === 2 && act());
-
-const rowsOf = async (lake: SampleLake) => (await ledgerEntry(lake, 'order_list', DAY)).committed?.rows;
-
-describe('an order that is removed while pages are read', () => {
-  it('I11: makes another order go missing for one run, whatever the age of the day', async () => {
-    const lake = sample.emptyLake();
-    // The first order is removed, so the fourth moves to the page that was already read.
-    atSecondPage(lake, () =>
-      restate(lake.brand, 'order_list', DAY, (held) =>
-        held.toSorted((a, b) => (String(a.record.transid) < String(b.record.transid) ? -1 : 1)).slice(1),
-      ),
-    );
-    await lake.sync({ scope });
-    expect(await wrongReports(lake, '2026-03-10', ['order_list'])).not.toEqual({});
-    expect((await ledgerEntry(lake, 'order_list', DAY)).committed?.state).toBe('unconfirmed');
-    lake.nowMs += HOUR_MS;
-    expect((await lake.sync({ scope })).status).toBe('complete');
-    expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
-  });
-});
-
 describe('the only reading of an old day of one page of orders', () => {
   it('I11: does not settle it, because an order may have moved before the query of its end', async () => {
     const lake = sample.emptyLake();
@@ -139,32 +116,6 @@ describe('clicks that shift while their pages are read', () => {
       await lake.close();
     },
   );
-});
-
-describe('orders without a transid', () => {
-  it('I11: are in the day twice for one run if a new order moves them to the next page, whatever the day’s age', async () => {
-    const lake = sample.emptyLake();
-    const withoutKey = ({ at, record: { transid: _transid, ...record } }: Held, index: number) => ({
-      at,
-      record: { ...record, number: index },
-    });
-    restate(lake.brand, 'order_list', DAY, (held) => held.map(withoutKey));
-    let held = 0;
-    atSecondPage(lake, () =>
-      restate(lake.brand, 'order_list', DAY, ([first, ...others]) => {
-        if (!first) throw new Error('the day has orders');
-        held = others.length + 2;
-        return [{ at: first.at, record: { number: 'new' } }, first, ...others];
-      }),
-    );
-    await lake.sync({ scope });
-    // The new order is missing, and the last order of the first page is also the first of the second.
-    expect(await rowsOf(lake)).toBe(held);
-    expect(await wrongReports(lake, '2026-03-10', ['order_list'])).not.toEqual({});
-    lake.nowMs += HOUR_MS;
-    await lake.sync({ scope });
-    expect(await wrongReports(lake, '2026-03-10', ['order_list'])).toEqual({});
-  });
 });
 
 describe('a day with a field that differs in every response', () => {

@@ -371,7 +371,7 @@ describe('a rebuild beside other runs', () => {
     const lake = await synced();
     await rewriteDocument(lake, LEDGER, (ledger) => {
       const days = JSON.parse(JSON.stringify(ledger.days));
-      days[DAY].claim = { attempt: 'a', runId: 'alive', at: new Date(lake.nowMs).toISOString(), restarts: 0 };
+      days[DAY].claim = { attempt: 'a', runId: 'alive', at: new Date(lake.nowMs).toISOString() };
       return { ...ledger, days };
     });
     const held = { version: 1, holder: { run: 'alive', name: 'a run' }, recentWrites: [] };

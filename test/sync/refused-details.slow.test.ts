@@ -5,7 +5,7 @@ import { HOUR_MS, MINUTE_MS } from '../../shared/base/days.ts';
 import { type Json, numberText } from '../../shared/base/json.ts';
 import type { LogEvent } from '../../shared/base/log-events.ts';
 import { coverageOf, ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
-import { NO_TIME, type SampleLake, type SyncOptions, sampleLake } from './sample-lake.ts';
+import { NO_TIME, type SampleLake, type SyncOptions } from './sample-lake.ts';
 import { sharedLakes } from './shared-lakes.ts';
 
 const DAY = '2026-03-09';
@@ -153,26 +153,6 @@ describe('a click whose detail is refused', () => {
       expect(requestsOf(lake, 'clicks_list').length).toBe(lists);
     });
 
-    it('I1: stays in a day of a few clicks that is read with a range, even if the service has forgotten the clicks', async () => {
-      const few = await sampleLake({
-        now: '2026-03-10T04:30:00Z',
-        startDate: DAY,
-        recordsTo: '2026-03-10T03:00:00Z',
-        clicksPerDay: 6,
-      });
-      await few.sync({ scope });
-      const rows = (await committed(few))?.rows ?? 0;
-      expect([rows > 0, rows < 9]).toEqual([true, true]);
-      few.service.addFault({ on: { action: 'report/clicks_detail' }, fault: CODE });
-      for (let times = 0; times < 4; times += 1) {
-        few.nowMs += HOUR_MS;
-        await few.sync({ scope: { reports: ['clicks_detail'], from: DAY, to: DAY } });
-        expect((await committed(few))?.rows).toBe(rows);
-      }
-      expect(await committed(few)).not.toHaveProperty('refusedLookups');
-      await few.close();
-    });
-
     it('fails as refused credentials after two requests if the list is refused too', async () => {
       const { lake } = await refusedBefore();
       const requests = () =>
@@ -250,8 +230,6 @@ describe('the details of the open day', () => {
       lake.nowMs += 10 * MINUTE_MS;
     }
     expect(new Set(requested).size).toBe(requested.length);
-    const { claim } = await ledgerEntry(lake, 'clicks_detail', DAY);
-    expect(claim?.restarts ?? 0).toBe(0);
     await run(lake);
     expect(await wrongReports(lake, DAY, ['clicks_list', 'clicks_detail'])).toEqual({});
   });

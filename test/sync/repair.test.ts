@@ -37,7 +37,7 @@ describe('a day that cannot be claimed', () => {
   it('fails alone, and the other days are read', async () => {
     await lake.sync();
     const day = '2026-03-08';
-    const claim = { attempt: 'unread', runId: null, at: new Date(lake.nowMs).toISOString(), restarts: 0 };
+    const claim = { attempt: 'unread', runId: null, at: new Date(lake.nowMs).toISOString() };
     await rewriteDocument(lake, ledgerKey(REPORT, BRAND, '2026-03'), (ledger) => {
       const days = isJsonObject(ledger.days) ? ledger.days : {};
       const entry = isJsonObject(days[day]) ? days[day] : {};
@@ -68,7 +68,7 @@ describe('a lease whose time lies in the future', () => {
       const entry = isJsonObject(days[TODAY]) ? days[TODAY] : {};
       return {
         ...ledger,
-        days: { ...days, [TODAY]: { ...entry, claim: { attempt: 'a', runId: 'r', at, restarts: 0 } } },
+        days: { ...days, [TODAY]: { ...entry, claim: { attempt: 'a', runId: 'r', at } } },
       };
     });
     expect(outcomesOf(await lake.sync(), REPORT)).toMatchObject({ [TODAY]: 'unchanged' });

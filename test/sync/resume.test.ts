@@ -76,37 +76,9 @@ describe('a day that one run starts and another resumes', () => {
       expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
     },
   );
-
-  it.each(['clicks_list', 'order_list'] as const)(
-    'I1: of %s, restarts if the last staged page has changed',
-    async (report) => {
-      const lake = sample.emptyLake();
-      await begin(lake, [report]);
-      // The first record of the day is removed, and every later record moves up a place.
-      lake.brand.records[report] = lake.brand.records[report].slice(1);
-      expect((await resume(lake, [report])).status).toBe('complete');
-      expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
-    },
-  );
 });
 
 describe('cursors that die between runs', () => {
-  const ways = (['refuse', 'empty', 'restart'] as const).flatMap((deadCursor) =>
-    cursors.map((report) => ({ report, deadCursor })),
-  );
-
-  it.each(ways)(
-    'I1: lose and double no record of $report if the service answers with: $deadCursor',
-    async ({ report, deadCursor }) => {
-      const lake = await lakeWith({ deadCursor, pageCap: 2 }, 30);
-      await begin(lake, [report]);
-      await begin(lake, [report]);
-      lake.service.forgetCursors();
-      expect((await resume(lake, [report])).status).toBe('complete');
-      expect(await wrongReports(onlyFirst(lake), FIRST, [report])).toEqual({});
-    },
-  );
-
   it.each([
     ['transactions and attribution', {}, cursors],
     ['clicks', { endCursor: 'opaque' }, ['clicks_list', 'clicks_detail']],
@@ -130,33 +102,6 @@ describe('cursors that die between runs', () => {
       expect(await wrongReports(lake, TODAY, reports)).toEqual({});
     },
   );
-
-  it('I8: fail the day with a hint if they die three times in a row', async () => {
-    const lake = sample.emptyLake();
-    const scope = { reports: ['transaction_list'], from: FIRST, to: FIRST };
-    // After the request that shows the time, the first call of every run is refused with all its retries, and the restart breaks in the middle.
-    const codes: (string | undefined)[] = [];
-    await lake.sync({ scope, deadline: NO_TIME });
-    for (let runs = 0; runs < 6; runs += 1) {
-      const faults = [
-        lake.service.addFault({
-          on: { action: 'report/transaction_list', nth: 2, times: 6 },
-          fault: { kind: 'code', code: 9, msg: 'unknown cursor' },
-        }),
-        lake.service.addFault({
-          on: { action: 'report/transaction_list', nth: 9, times: 50 },
-          fault: { kind: 'status', status: 503 },
-        }),
-      ];
-      const outcome = await lake.sync({ scope });
-      for (const removeFault of faults) removeFault();
-      codes.push(errorOf(outcome, 'transaction_list')?.code);
-      lake.nowMs += 10 * MINUTE_MS;
-    }
-    expect(codes).toContain('cursor_dies');
-    expect((await lake.sync({ scope })).status).toBe('complete');
-    expect(await wrongReports(onlyFirst(lake), FIRST, ['transaction_list'])).toEqual({});
-  });
 });
 
 describe('a staged chunk that is damaged', () => {

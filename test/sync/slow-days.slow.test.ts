@@ -69,10 +69,10 @@ describe('days of many pages, which runs with little time read', () => {
     }
     expect(errors.filter((error) => error !== undefined)[0]).toMatchObject({
       kind: 'contract',
-      code: 'too_slow',
-      message: expect.stringMatching(/6 hours.*requestsPerSecond.*--max-seconds/s),
+      code: 'restarted_too_often',
+      message: expect.stringMatching(/6 hours.*--max-seconds.*requestsPerSecond/s),
     });
-    expect((await ledgerEntry(lake, 'transaction_list', LAST)).failure?.code).toBe('too_slow');
+    expect((await ledgerEntry(lake, 'transaction_list', LAST)).failure?.code).toBe('restarted_too_often');
   });
 });
 

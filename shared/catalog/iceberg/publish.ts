@@ -5,7 +5,7 @@
  *
  * I3: a reader sees all days of a commit at once, or none of them. A commit reads the table first and the ledgers after it,
  * so its snapshot is never older than the snapshot that it replaces. If another run is faster, the commit begins again
- * (I5). A run that dies leaves its months marked dirty in the report state, and the next run projects them.
+ * (I5). A run that dies leaves its months without due times in the report state, and the next run projects them.
  */
 import { hash } from 'node:crypto';
 import { DAY_PARTITION_KEYS } from '../../base/column-types.ts';
