@@ -47,9 +47,14 @@ export function notesOf(days: readonly LakeDay[], nowMs: number): string[] {
       : [],
   );
   const read = days.length > 0 ? COMPLETE : 'NO DAYS: this answer uses no day of a report.';
+  // A table has no days before its first day, so without the range a sum over such days would look whole.
+  const tables = Map.groupBy(days, ({ brand, table }) => `${brand} ${table}`);
+  const ranges = Map.groupBy(tables, ([, own]) => rangesText(own));
+  const used = [...ranges].map(([range, of]) => `${range} of ${listed(of.map(([name]) => name))}`);
   const newest = days.flatMap(({ readFrom }) => readFrom ?? []).reduce((a, b) => (a > b ? a : b), '');
   return [
     ...(incomplete.length > 0 ? [INCOMPLETE, ...incomplete] : [read]),
+    ...(used.length > 0 ? [`DAYS: ${listed(used)}`] : []),
     ...(findings.length > 0 ? ['FINDINGS: days with findings of data checks.', ...linesOf(findings)] : []),
     ...(restated.length > 0 ? ['RESTATED: days that changed later.', ...linesOf(restated)] : []),
     `AS OF ${new Date(nowMs).toISOString()}.${newest && ` The newest reading of these days began ${newest}.`}`,

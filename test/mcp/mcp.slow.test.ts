@@ -216,6 +216,12 @@ const QUERIES: readonly [what: string, sql: string, seeds: (keyof typeof SEEDS)[
   ],
   ['the day with a finding', `SELECT sum(clicks) FROM attribution_daily WHERE ${on(ODD)}`, ['finding']],
   [
+    'days before the first day',
+    `SELECT count(*) FROM clicks WHERE ${ACME} AND dt <= '${ODD}'`,
+    [],
+    new RegExp(`^DAYS: ${FIRST}.* of acme clicks$`, 'm'),
+  ],
+  [
     'the restated day',
     `SELECT count(*) FROM orders WHERE ${GLOBEX} AND ${on(CHANGED)}`,
     ['restatement'],

@@ -14,7 +14,9 @@ describe('with one file and its line in the list, a sixth report', () => {
 
   beforeAll(async () => {
     tree = await mkdtemp(join(tmpdir(), 'sixth-report-'));
-    const { stdout } = await run('git', ['ls-files', '-z'], { cwd: repository });
+    // With files that are not committed yet, such as another new report.
+    const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+    const { stdout } = await run('git', listed, { cwd: repository });
     for (const path of stdout.split('\0').filter(Boolean)) await cp(join(repository, path), join(tree, path));
     await symlink(join(repository, 'node_modules'), join(tree, 'node_modules'));
     const definition = await readFile(join(tree, 'test/fixtures/sixth-report.ts'), 'utf8');

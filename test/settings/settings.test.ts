@@ -64,11 +64,11 @@ describe('settings', () => {
     expect(starts).toEqual(['2026-04-01', '2026-04-01', '2025-07-01', '2026-01-01', '2026-01-01']);
   });
 
-  it('in the committed cdk.json equal the settings in the README', () => {
+  it('in the committed cdk.json are of a brand that the demo lacks, because they replace those of a lake', () => {
     const settings = loadSettings(readFileSync('cdk.json', 'utf8'), 'cdk.json', reports);
     // The secret has the name that a deployment expects by default.
-    const acme = { ...ACME, secretName: undefined };
-    expect(settings).toEqual(parseSettings({ brands: { acme } }, reports));
+    const example = { ...ACME, secretName: undefined };
+    expect(settings).toEqual(parseSettings({ brands: { example } }, reports));
   });
 
   it('are read from a file that contains only the object', () => {
