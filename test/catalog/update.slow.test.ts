@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { restate } from '../../sample/brand.ts';
 import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { type JsonObject, isJsonObject } from '../../shared/base/json.ts';
-import type { Row } from '../../shared/table/columns.ts';
+import { type Row, baseSchema } from '../../shared/table/columns.ts';
 import { readParquetRows } from '../../shared/table/coded-columns.ts';
-import { CATALOG_STAMP_KEY, LEDGER_TABLES, ledgerKey } from '../../shared/lake/paths.ts';
-import { allViews, dayTables } from '../../shared/reports/definition.ts';
+import { CATALOG_STAMP_KEY, LEDGER_TABLES, ledgerKey, schemaKey } from '../../shared/lake/paths.ts';
+import { type ReportDefinition, allViews, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { type UpdateOptions, updateCatalog } from '../../shared/catalog/update.ts';
@@ -98,6 +98,11 @@ function put(store: MemoryStore, key: string, document: object): void {
     etag: `${key}-${store.objects.size}`,
     modifiedAt: new Date(0),
   });
+}
+
+function storedSchema({ table, columns }: ReportDefinition, ...discovered: string[]) {
+  const more = discovered.map((name) => ({ name, type: 'string', field: name }));
+  return { version: 1, table, columns: [...baseSchema(columns).columns, ...more], recentWrites: [] };
 }
 
 describe('an update before the first sync', () => {
@@ -231,6 +236,25 @@ describe('an update of a lake whose database was deleted', () => {
       expect.stringContaining('ledger/clicks_list/acme/2026-03.json cannot be used'),
     );
     expect(partitionsOf('orders')).toEqual(expected.orders);
+  });
+});
+
+describe('columns', () => {
+  const orders = reports.order_list;
+  if (!orders) throw new Error('there is no order_list');
+
+  it('I7: stay when an older version is deployed after a newer one', async () => {
+    const store = memoryStore();
+    const newer = { ...orders, columns: [{ field: 'giftWrap', type: 'boolean' as const }] };
+    put(store, schemaKey('orders'), storedSchema(orders, 'met_by_both'));
+    await run(store, { reports: { [newer.name]: newer } });
+    put(store, schemaKey('orders'), storedSchema(newer, 'met_by_both', 'met_by_newer'));
+    await run(store, { reports: { [newer.name]: newer } });
+    const after = columnsOf('orders');
+    expect(after).toEqual(expect.arrayContaining(['gift_wrap', 'met_by_both', 'met_by_newer']));
+    store.objects.delete(schemaKey('orders'));
+    await run(store);
+    expect(columnsOf('orders')).toEqual(after);
   });
 });
 

@@ -214,7 +214,7 @@ describe('a statement', () => {
       brandSettings: { ...all.brandSettings, reports: { transaction_list: { enabled: false } } },
     });
     await close('2026-01', { settings });
-    // The transactions have no names, and the close keeps those that the orders had.
+    // The transactions have no names, and the close keeps the names that the orders had.
     const names = [template.publisher_name];
     expect((await readCloses(lake.store)).flatMap(({ totals }) => totals[0]?.publisher_name)).toEqual(names);
     expect(await statement('2026-01', settings)).toMatchObject({ sum: 18, names });
