@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { typeSpec } from '../../shared/base/column-types.ts';
 import { readValue } from '../../shared/table/amounts.ts';
 import { AMOUNT } from '../../shared/table/column-facts.ts';
-import { amountSql } from '../../shared/reports/views/view-sql.ts';
+import { amountSql, inDuckDb } from '../../shared/reports/views/view-sql.ts';
 import { duckdb, parquetOf } from './parquet-files.ts';
 
 const number = fc
@@ -37,7 +37,10 @@ it('I13: an amount of a ledger is the amount of a view, for 1,000 texts', async 
     [{ name: 'text', type: 'string' }],
     texts.map((each) => ({ text: each })),
   );
-  const rows = await duckdb(bytes, `select cast(${amountSql('text')} as varchar) as amount from {file}`);
+  const rows = await duckdb(
+    bytes,
+    `select cast(${inDuckDb(amountSql('text'))} as varchar) as amount from {file}`,
+  );
   const ofLedger = texts.map((each) => {
     const units = readValue(each);
     return {

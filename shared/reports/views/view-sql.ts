@@ -25,6 +25,8 @@ const IN_DUCKDB: readonly (readonly [trino: string | RegExp, duckDb: string])[] 
     "CASE WHEN json_type(TRY_CAST($1 AS json), $2) NOT IN ('ARRAY', 'OBJECT') THEN json_extract_string(TRY_CAST($1 AS json), $2) END",
   ],
   [/\b(min|max)_by\(/g, 'arg_$1_null('],
+  // DuckDB checks the size of a number with an exponent only when it casts a decimal.
+  [/TRY_CAST\((trim\(regexp_replace\(.+?, 'x'\), ' '\)) AS /g, 'TRY_CAST(TRY_CAST($1 AS decimal(38,9)) AS '],
   // For the days of a join, DuckDB leaves out no file.
   [JOIN_DAYS, `JOIN (SELECT min(dt) AS first_dt FROM days) AS since ON h.dt >= first_dt ${JOIN_DAYS}`],
   // DuckDB would compute all values of all rows before a condition of the query limits them.
@@ -59,8 +61,7 @@ export const ZERO = `CAST(0 AS ${AMOUNT})`;
  * Trino.
  */
 export function amountSql(text: string): string {
-  // DuckDB checks the size of a number with an exponent only when it casts a decimal.
-  return decimalSql(`TRY_CAST(trim(regexp_replace(${text}, '[^0-9.eE+ -]', 'x'), ' ') AS ${SUM})`);
+  return decimalSql(`trim(regexp_replace(${text}, '[^0-9.eE+ -]', 'x'), ' ')`);
 }
 
 export function decimalSql(value: string): string {
