@@ -68,11 +68,7 @@ export const attribution: ReportDefinition = {
         ['publisher_name', 'string', 'The name of the publisher on the day'],
         ['country_code', 'string', 'Country of the store'],
         ['dpv', 'bigint', 'Detail page views'],
-        [
-          'clicks',
-          'bigint',
-          'Clicks on tracking links; a link that several countries report counts in one of them',
-        ],
+        ['clicks', 'bigint', 'Clicks on tracking links; a link that several countries report counts in one'],
         UNKNOWN_AMOUNTS,
       ],
       tables: ['attribution'],

@@ -6,7 +6,7 @@ import { lifecycleChecks } from './views/lifecycle-checks.ts';
 import { payouts } from './views/payouts.ts';
 import { transactionStates } from './views/states.ts';
 import { sinceClose } from './views/since-close.ts';
-import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
+import { SUM, UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
 
 const COMMISSION = { amount: 'commission' };
 
@@ -59,7 +59,7 @@ export const transactions: ReportDefinition = {
         ['transaction_type', 'string', 'normal, manually_added, or the kind of bonus or campaign payment'],
         ['order_status', 'string', 'new, mixed, locked, paid or void; mixed: the lines of the order differ'],
         ['transactions', 'bigint', 'Lines of orders'],
-        ['commission', 'decimal(38,9)', 'The sum of their commissions'],
+        ['commission', SUM, 'The sum of their commissions'],
         ['currency', 'string', 'The currency of the commission; NULL: not known'],
         UNKNOWN_AMOUNTS,
       ],

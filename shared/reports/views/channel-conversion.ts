@@ -38,11 +38,7 @@ export const channelConversion: ReportView = {
     ['conversion_rate', 'double', 'Orders that are not void, divided by clicks; NULL: no clicks'],
     ['from_day', 'string', 'The first day of the month that counts'],
     ['to_day', 'string', 'The last day of the month that counts'],
-    [
-      'days',
-      'bigint',
-      'The days that count: clicks and orders are complete, and both reports had records by then',
-    ],
+    ['days', 'bigint', 'The days that count: clicks and orders are complete, and both had records by then'],
   ],
   tables: ['click_channels', 'order_history', 'coverage'],
   sql: `SELECT brand, month, channel_id, clicks, orders, orders_void,

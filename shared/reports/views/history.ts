@@ -23,16 +23,8 @@ function historyView(table: 'orders' | 'transactions', name: string, description
       ['brand', 'string', 'The brand'],
       ['dt', 'string', "The day of the record, in the brand's time zone"],
       ['key', 'string', 'The key of the record, by which its changes belong together; NULL: no key'],
-      [
-        'place',
-        'bigint',
-        `The number of the change that replaced the record, among the changes of its day; ${NOW_PLACE}: a current record`,
-      ],
-      [
-        'what',
-        'string',
-        'now: a current record; altered or removed: the record before the change; added: its key was not there before the change',
-      ],
+      ['place', 'bigint', `Which change of the day replaced the record: 1, 2, 3 …; ${NOW_PLACE}: none yet`],
+      ['what', 'string', 'now: current; altered, removed: before that change; added: its key was not there'],
       ['changed_after', 'timestamp', 'The change happened after this time; NULL: a current record'],
       ['changed_by', 'timestamp', 'The change happened by this time; NULL: a current record'],
       ['cause', 'string', 'What replaced the version: reading, rollback or rebuild'],

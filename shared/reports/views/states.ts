@@ -59,28 +59,12 @@ function statesView(
       ['kind', 'string', 'sale, or bonus (a bonus or a campaign payment)'],
       ['publisher_id', 'string', 'The id of the latest publisher'],
       ['publisher_name', 'string', 'The latest name of the publisher'],
-      [
-        'currency',
-        'string',
-        'The currency of the amounts, in capitals; NULL: not known, or records with this key have several',
-      ],
-      [
-        'state',
-        'string',
-        'The latest state, in the words of the interface; mixed: records with this key have different states',
-      ],
-      [
-        'amount',
-        SUM,
-        'The amount in the last reading that had the record; NULL: not known, or in several currencies',
-      ],
+      ['currency', 'string', 'The currency of the amounts, in capitals; NULL: not known, or several'],
+      ['state', 'string', 'The latest state, in the words of the interface; mixed: its records differ'],
+      ['amount', SUM, 'The amount in the last reading that had it; NULL: not known, or several currencies'],
       ['commission', SUM, 'The commission in the last reading that had the record, whatever its state'],
       ['counted_commission', SUM, 'The part of commission that counts: 0 if the record is void or gone'],
-      [
-        'gone_after',
-        'timestamp',
-        'When the last reading that had the record began; NULL: the record is there',
-      ],
+      ['gone_after', 'timestamp', 'When the last reading with the record began; NULL: the record is there'],
       ['gone_by', 'timestamp', 'When the first reading without the record ended; NULL: the record is there'],
       ['seen_currency', 'string', 'The currency when the record was first seen'],
       ...['seen', ...STATES].flatMap((state) => {
@@ -103,11 +87,7 @@ function statesView(
           [`${state}_commission`, SUM, `The commission ${first}`],
         ] as const;
       }),
-      [
-        'commission_0',
-        SUM,
-        'The commission that counted when the day was first closed: 0 if void or not there; NULL: not known',
-      ],
+      ['commission_0', SUM, 'What counted when the day first closed; 0: void or not there; NULL: not known'],
       ...AGES.map(
         (age) =>
           [
