@@ -85,9 +85,13 @@ export const clickChannels: ReportView = {
   sql: '{clicks.current of clicks_list}<<SELECT brand, dt, {clicks.publisher_id} AS publisher_id, {clicks.channel_id} AS channel_id FROM record_values>>',
 };
 
-/** The rows of both histories, with the name of their table in `report`. */
-export function historiesSql(columns: string): string {
-  return `(SELECT brand, dt, 'orders' AS report, ${columns} FROM order_history UNION ALL SELECT brand, dt, 'transactions' AS report, ${columns} FROM transaction_history)`;
+/** The rows of both histories, with the name of their table in `report`. @param where a condition in each part */
+export function historiesSql(columns: string, where = 'true'): string {
+  const parts = ['orders', 'transactions'].map(
+    (table) =>
+      `SELECT brand, '${table}' AS report, dt, ${columns} FROM ${table.slice(0, -1)}_history WHERE ${where}`,
+  );
+  return `(${parts.join(' UNION ALL ')})`;
 }
 
 /** The first close of each day, and the ends of these ages. */

@@ -1,27 +1,18 @@
 import type { ReportView } from '../definition.ts';
-import { NOW_PLACE } from './history.ts';
+import { NOW_PLACE, historiesSql } from './history.ts';
 import { MONEY_DAYS } from './money-days.ts';
 import { SUM, JOIN_DAYS, UNKNOWN_AMOUNTS } from './view-sql.ts';
 
 /** The place of a day as it is now: no day has as many changes, and current rows of a history have the next place. */
 export const AS_OF_NOW = NOW_PLACE - 1;
 
-const HISTORIES = { orders: 'order_history', transactions: 'transaction_history' };
 const VALUES = [
   ...['order_id', 'product', 'kind', 'publisher_id', 'publisher_name', 'currency'],
   ...['state', 'amount', 'commission', 'counted'],
 ];
 const VALUE_LIST = VALUES.join(', ');
+const HISTORY = `key, place, what, ${VALUE_LIST}`;
 const H_VALUES = VALUES.map((name) => `h.${name}`).join(', ');
-
-/** The rows of both histories. @param where a condition that the engine moves into each part */
-function historySql(where: string): string {
-  const parts = Object.entries(HISTORIES).map(
-    ([table, view]) =>
-      `SELECT brand, '${table}' AS report, dt, key, place, what, ${VALUE_LIST} FROM ${view} WHERE ${where}`,
-  );
-  return `(${parts.join(' UNION ALL ')})`;
-}
 
 const IS_BETWEEN = 'd.then_place IS NOT NULL AND d.now_place IS NOT NULL';
 const FIRST_PLACE = 'coalesce(d.then_place, d.now_place)';
@@ -53,7 +44,7 @@ export function differencesSql(days: string): string {
 changed AS (
   SELECT h.brand, h.report, h.dt, h.key, min(CASE WHEN h.place > d.then_place THEN h.place END) AS then_place,
     min(CASE WHEN h.place > d.now_place THEN h.place END) AS now_place
-  FROM ${historySql("what <> 'now' AND key IS NOT NULL")} h ${JOIN_DAYS}
+  FROM ${historiesSql(HISTORY, "what <> 'now' AND key IS NOT NULL")} h ${JOIN_DAYS}
   WHERE h.place > ${FIRST_PLACE}
   GROUP BY h.brand, h.report, h.dt, h.key
 ),
@@ -66,7 +57,7 @@ differences AS (
       SELECT d.brand, d.report, d.dt, d.source, d.is_switched, d.is_opening, d.has_opening, d.is_anew, h.key, ${H_VALUES},
         ${copiesSql('then_place', "WHEN 'removed' THEN 1 ELSE 0")} AS copies_then,
         ${copiesSql('now_place', "WHEN 'added' THEN 1 ELSE 0")} AS copies_now
-      FROM ${historySql('true')} h ${JOIN_DAYS}
+      FROM ${historiesSql(HISTORY)} h ${JOIN_DAYS}
       LEFT JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
       WHERE h.place > ${FIRST_PLACE} AND (NOT (${IS_BETWEEN}) OR c.key IS NOT NULL OR (h.key IS NULL AND h.place <= d.now_place))
     ) AS counted_copies
