@@ -59,8 +59,7 @@ export const attribution: ReportDefinition = {
   views: [
     {
       name: 'attribution_daily',
-      description:
-        'Page views summed, and clicks counted once per tracking link and day, by day, publisher and country',
+      description: 'Page views summed, clicks once per tracking link and day, by day, publisher and country',
       columns: [
         ['brand', 'string', 'The brand'],
         ['dt', 'string', 'The day of the record'],

@@ -50,8 +50,7 @@ export const transactions: ReportDefinition = {
     {
       name: 'orders_unknown',
       counts: 'orders of transactions that are not among the orders of the day or of the days next to it',
-      advice:
-        'Look for one of them in the dashboard of the brand. If the order is there, read its day of order_list again',
+      advice: 'Look for one in the dashboard of the brand. If it is there, read its day of order_list again',
       rule: 'found_in',
       values: { report: 'transaction_list', column: 'order_id' },
       // A transaction is of the day on which its order was made, but the two reports may count days by different

@@ -34,8 +34,7 @@ export function changeViews(reports: readonly OfTable[]): readonly ReportView[] 
     },
     {
       name: 'restatements',
-      description:
-        'Closed days that changed: rows now, how often and when the day changed, and how many records',
+      description: 'Closed days that changed: rows now, how often and when they did, and how many records',
       columns: [
         ['brand', 'string', 'The brand'],
         ['report', 'string', 'The report, e.g. order_list'],

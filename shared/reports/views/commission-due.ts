@@ -6,8 +6,7 @@ const COMMISSION = { amount: 'commission', known: 'has_states' };
 /** Uses transactions, because only they record what is locked and what is paid. */
 export const commissionDue: ReportView = {
   name: 'commission_due',
-  description:
-    'Commission by month, publisher and state: locked is owed, new may still become void, paid is done',
+  description: 'Commission by month, publisher and state: locked is owed, new may become void, paid is done',
   columns: [
     ['brand', 'string', 'The brand'],
     ['month', 'string', 'The month in which the order was made, YYYY-MM, whenever it is paid'],

@@ -43,8 +43,7 @@ function commissionSql(of: string): string {
  */
 export const publisherPerformance: ReportView = {
   name: 'publisher_performance',
-  description:
-    'From click to commission: clicks, orders by state, amounts and commissions, by day, publisher and currency',
+  description: 'Clicks, orders by state, amounts and commissions, by day, publisher and currency',
   columns: [
     ['brand', 'string', 'The brand'],
     ['dt', 'string', "The day of the click or order in the brand's time zone; its click may be earlier"],

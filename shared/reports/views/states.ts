@@ -129,12 +129,10 @@ GROUP BY ${GROUP}`,
 
 export const orderStates = statesView('orders', {
   name: 'order_states',
-  description:
-    'Each order with a key: when it was first seen, effective and void, with its amounts then and now',
+  description: 'Each order with a key: when first seen, effective, void; its amounts then and now',
 });
 
 export const transactionStates = statesView('transactions', {
   name: 'transaction_states',
-  description:
-    'Each transaction with a key: when it was first seen, locked, paid and void, with its amounts then and now',
+  description: 'Each transaction with a key: when first seen, locked, paid, void; its amounts then and now',
 });
