@@ -56,12 +56,8 @@ export const payouts: ReportView = {
       'What counted for each key where one of its records was first paid, minus what counts for it now, on any day; negative: more counts now',
     ],
     ...AGES.map((age) => {
-      const share = `The share of the commission that counted ${age} days after each day and changed later`;
-      return [
-        `changed_after_${age}`,
-        'double',
-        `${share}; NULL: the month is not that old, or was not read by then`,
-      ] as const;
+      const text = `Share of what counted ${age} days after each day and changed later; NULL: not so old, or not read then`;
+      return [`changed_after_${age}`, 'double', text] as const;
     }),
     ['may_move_low', SUM, 'What may still change, as in the earlier month that changed least; NULL: none'],
     ['may_move_high', SUM, 'What may still change, as in the earlier month that changed most; NULL: none'],

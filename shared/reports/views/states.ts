@@ -68,34 +68,21 @@ function statesView(
       ['gone_by', 'timestamp', 'When the first reading without the record ended; NULL: the record is there'],
       ['seen_currency', 'string', 'The currency when the record was first seen'],
       ...['seen', ...STATES].flatMap((state) => {
-        const isSeen = state === 'seen';
-        const became = isSeen ? 'appeared' : `became ${state}`;
-        const first = `in the first reading that shows the record${isSeen ? '' : ` as ${state}`}`;
-        const never = isSeen ? '' : 'it never did, or ';
+        const became = state === 'seen' ? 'appeared' : `became ${state}`;
+        const after = `It ${became} after this time; NULL: never, or before the day was first closed`;
+        const by = `It ${became} by this time, the end of a reading; NULL: never, or the day is open`;
         return [
-          [
-            `${state}_after`,
-            'timestamp',
-            `The record ${became} after this time; NULL: ${never}it was so when the day was first closed`,
-          ],
-          [
-            `${state}_by`,
-            'timestamp',
-            `The record ${became} by this time, the end of that reading; NULL: ${never}the day is open`,
-          ],
-          [`${state}_amount`, SUM, `The amount ${first}`],
-          [`${state}_commission`, SUM, `The commission ${first}`],
+          [`${state}_after`, 'timestamp', after],
+          [`${state}_by`, 'timestamp', by],
+          [`${state}_amount`, SUM, `The amount in the first reading in which it ${became}`],
+          [`${state}_commission`, SUM, `The commission in the first reading in which it ${became}`],
         ] as const;
       }),
       ['commission_0', SUM, 'What counted when the day first closed; 0: void or not there; NULL: not known'],
-      ...AGES.map(
-        (age) =>
-          [
-            `commission_${age}`,
-            SUM,
-            `The commission that counted ${age} days after the day ended, or now if it is younger: 0 if void or not there; NULL: the day was first closed later`,
-          ] as const,
-      ),
+      ...AGES.map((age) => {
+        const text = `What counted ${age} days after the day ended, or now if younger; NULL: first closed later`;
+        return [`commission_${age}`, SUM, text] as const;
+      }),
     ],
     tables: [`${one}_history`, 'coverage'],
     sql: `SELECT ${GROUP}, CAST(max(CASE WHEN what = 'now' THEN records ELSE 0 END) AS bigint) AS records,
