@@ -123,7 +123,7 @@ function nextSteps(folder: string, month: string): string {
   const flags = { lake, settings: join(folder, SETTINGS_FILE) };
   return `
 Try next:
-  ${printedCommand('query', ['SELECT * FROM transactions_daily LIMIT 10'], flags)}
+  ${printedCommand('query', ['SELECT * FROM commission_due LIMIT 10'], flags)}
   ${printedCommand('statement', ['--month', month, '--output', 'statement.html'], flags)}
   ${printedCommand('status', [], flags)}
   ${printedCommand('verify', [], flags)}

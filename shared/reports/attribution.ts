@@ -59,8 +59,7 @@ export const attribution: ReportDefinition = {
   views: [
     {
       name: 'attribution_daily',
-      description:
-        'Page views summed, and clicks counted once per tracking link and day, by day, publisher and country',
+      description: 'Page views summed, clicks once per tracking link and day, by day, publisher and country',
       columns: [
         ['brand', 'string', 'The brand'],
         ['dt', 'string', 'The day of the record'],
@@ -68,11 +67,7 @@ export const attribution: ReportDefinition = {
         ['publisher_name', 'string', 'The name of the publisher on the day'],
         ['country_code', 'string', 'Country of the store'],
         ['dpv', 'bigint', 'Detail page views'],
-        [
-          'clicks',
-          'bigint',
-          'Clicks on tracking links; a link that several countries report counts in one of them',
-        ],
+        ['clicks', 'bigint', 'Clicks on tracking links; a link that several countries report counts in one'],
         UNKNOWN_AMOUNTS,
       ],
       tables: ['attribution'],

@@ -4,7 +4,7 @@ import { orderHistory } from './views/history.ts';
 import { publisherPerformance } from './views/publisher-performance.ts';
 import { orderStates } from './views/states.ts';
 import { unsettled } from './views/unsettled.ts';
-import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
+import { SUM, UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
 
 /** Nobody bought anything for a bonus, so that it may lack an amount. */
 const AMOUNT = {
@@ -63,8 +63,8 @@ export const orders: ReportDefinition = {
         ['dt', 'string', "The day of the order, in the brand's time zone"],
         ['status', 'string', 'new, effective or void'],
         ['orders', 'bigint', 'Orders of any type, including bonuses and campaign payments'],
-        ['amount', 'decimal(38,9)', 'The sum of their amounts'],
-        ['commission', 'decimal(38,9)', 'The sum of their commissions'],
+        ['amount', SUM, 'The sum of their amounts'],
+        ['commission', SUM, 'The sum of their commissions'],
         ['currency', 'string', 'The currency of the sums; NULL: not known'],
         UNKNOWN_AMOUNTS,
       ],

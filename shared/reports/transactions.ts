@@ -6,9 +6,6 @@ import { lifecycleChecks } from './views/lifecycle-checks.ts';
 import { payouts } from './views/payouts.ts';
 import { transactionStates } from './views/states.ts';
 import { sinceClose } from './views/since-close.ts';
-import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './views/view-sql.ts';
-
-const COMMISSION = { amount: 'commission' };
 
 export const transactions: ReportDefinition = {
   name: 'transaction_list',
@@ -48,44 +45,12 @@ export const transactions: ReportDefinition = {
   // The state of the line, because the state of its order may be `mixed`.
   states: ['line_state', 'state'],
   refresh: orders.refresh,
-  views: [
-    transactionHistory,
-    {
-      name: 'transactions_daily',
-      description: 'Transactions and commissions by day, type, status of the order and currency',
-      columns: [
-        ['brand', 'string', 'The brand'],
-        ['dt', 'string', "The day of the order, in the brand's time zone"],
-        ['transaction_type', 'string', 'normal, manually_added, or the kind of bonus or campaign payment'],
-        ['order_status', 'string', 'new, mixed, locked, paid or void; mixed: the lines of the order differ'],
-        ['transactions', 'bigint', 'Lines of orders'],
-        ['commission', 'decimal(38,9)', 'The sum of their commissions'],
-        ['currency', 'string', 'The currency of the commission; NULL: not known'],
-        UNKNOWN_AMOUNTS,
-      ],
-      tables: ['transaction_history'],
-      sql: `SELECT brand, dt, transaction_type, order_status,
-  CAST(count(*) AS bigint) AS transactions,
-  ${sumSql(COMMISSION)} AS commission,
-  currency,
-  ${unknownAmountsSql(COMMISSION)}
-FROM (
-    ${recordsSql('transactions', ['type AS transaction_type', 'order_state AS order_status', 'currency', 'commission'])}
-) AS records
-GROUP BY brand, dt, transaction_type, order_status, currency`,
-    },
-    commissionDue,
-    sinceClose,
-    payouts,
-    transactionStates,
-    lifecycleChecks,
-  ],
+  views: [transactionHistory, commissionDue, sinceClose, payouts, transactionStates, lifecycleChecks],
   checks: [
     {
       name: 'orders_unknown',
       counts: 'orders of transactions that are not among the orders of the day or of the days next to it',
-      advice:
-        'Look for one of them in the dashboard of the brand. If the order is there, read its day of order_list again',
+      advice: 'Look for one in the dashboard of the brand. If it is there, read its day of order_list again',
       rule: 'found_in',
       values: { report: 'transaction_list', column: 'order_id' },
       // A transaction is of the day on which its order was made, but the two reports may count days by different

@@ -434,7 +434,6 @@ describe('attribution_daily', () => {
 const SUMS_OF_COMMISSION: Readonly<Record<string, readonly string[]>> = {
   orders_daily: ['commission'],
   publisher_performance: ['commission', 'commission_new'],
-  transactions_daily: ['commission'],
   commission_due: ['commission'],
   unsettled: ['orders_commission', 'transactions_commission'],
 };

@@ -26,24 +26,15 @@ export function changeViews(reports: readonly OfTable[]): readonly ReportView[] 
         ['version', 'string', 'The id of the version that the change published'],
         ['previous_version', 'string', 'The id of the version that was replaced'],
         ['columns', 'string', 'The names of the columns that differ, if the record was altered'],
-        [
-          'before',
-          'string',
-          'The record before as JSON with texts, without empty columns; NULL: it was not there',
-        ],
-        [
-          'after',
-          'string',
-          'The record after, in the same form; NULL: it was gone, or the key had fewer records',
-        ],
+        ['before', 'string', 'The record before as JSON of texts, without empty columns; NULL: not there'],
+        ['after', 'string', 'The record after, in the same form; NULL: gone, or the key had fewer records'],
       ],
       tables: [...reports.map(({ table }) => table), ...before, 'coverage'],
       sql: reports.map(({ name, table }) => `{${table}.changes of ${name}}`).join('\nUNION ALL\n'),
     },
     {
       name: 'restatements',
-      description:
-        'Closed days that changed: rows now, how often and when the day changed, and how many records',
+      description: 'Closed days that changed: rows now, how often and when they did, and how many records',
       columns: [
         ['brand', 'string', 'The brand'],
         ['report', 'string', 'The report, e.g. order_list'],
@@ -51,16 +42,8 @@ export function changeViews(reports: readonly OfTable[]): readonly ReportView[] 
         ['dt', 'string', 'The day that changed'],
         ['rows_now', 'bigint', 'Rows of the newest version'],
         ['changes', 'bigint', 'How often the day changed'],
-        [
-          'first_changed_at',
-          'timestamp',
-          'By when the day had first changed, in UTC; NULL: its history began anew',
-        ],
-        [
-          'last_changed_at',
-          'timestamp',
-          'By when the day had last changed, in UTC; NULL: its history began anew',
-        ],
+        ['first_changed_at', 'timestamp', 'By when the day first changed, in UTC; NULL: history began anew'],
+        ['last_changed_at', 'timestamp', 'By when the day last changed, in UTC; NULL: history began anew'],
         ['added', 'bigint', 'Records that were added, as far as the history of the day reaches back'],
         ['removed', 'bigint', 'Records that were removed, as far as the history of the day reaches back'],
         ['altered', 'bigint', 'Records that were altered, as far as the history of the day reaches back'],

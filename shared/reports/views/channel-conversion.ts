@@ -26,8 +26,7 @@ const DAYS_SQL = `SELECT brand AS of_brand, dt AS of_dt, min(dt) OVER of_month A
 /** By month, because most orders of a day do not follow a click of that day, so that a day's rate would mean little. */
 export const channelConversion: ReportView = {
   name: 'channel_conversion',
-  description:
-    'How many clicks become orders, by month and channel, on the days whose clicks and orders are both complete',
+  description: 'How many clicks become orders, by month and channel, on days with both reports complete',
   columns: [
     ['brand', 'string', 'The brand'],
     ['month', 'string', 'The month of the click or of the order, YYYY-MM'],
@@ -38,11 +37,7 @@ export const channelConversion: ReportView = {
     ['conversion_rate', 'double', 'Orders that are not void, divided by clicks; NULL: no clicks'],
     ['from_day', 'string', 'The first day of the month that counts'],
     ['to_day', 'string', 'The last day of the month that counts'],
-    [
-      'days',
-      'bigint',
-      'The days that count: clicks and orders are complete, and both reports had records by then',
-    ],
+    ['days', 'bigint', 'The days that count: clicks and orders are complete, and both had records by then'],
   ],
   tables: ['click_channels', 'order_history', 'coverage'],
   sql: `SELECT brand, month, channel_id, clicks, orders, orders_void,

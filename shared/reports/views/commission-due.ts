@@ -1,26 +1,21 @@
 import type { ReportView } from '../definition.ts';
-import { UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
+import { SUM, UNKNOWN_AMOUNTS, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
 const COMMISSION = { amount: 'commission', known: 'has_states' };
 
 /** Uses transactions, because only they record what is locked and what is paid. */
 export const commissionDue: ReportView = {
   name: 'commission_due',
-  description:
-    'Commission by month, publisher and state: locked is owed, new may still become void, paid is done',
+  description: 'Commission by month, publisher and state: locked is owed, new may become void, paid is done',
   columns: [
     ['brand', 'string', 'The brand'],
     ['month', 'string', 'The month in which the order was made, YYYY-MM, whenever it is paid'],
     ['publisher_id', 'string', 'The publisher; NULL: transactions without one'],
-    [
-      'state',
-      'string',
-      'The state of the line (sku_status), or of its order if the line has no state: new, mixed, locked, paid, void',
-    ],
+    ['state', 'string', 'The state of the line, or else of its order: new, mixed, locked, paid, void'],
     ['currency', 'string', 'The currency of the commission; NULL: not known'],
     ['transactions', 'bigint', 'Lines of orders, including bonuses'],
-    ['commission', 'decimal(38,9)', 'Their commission, including bonuses and campaign payments'],
-    ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
+    ['commission', SUM, 'Their commission, including bonuses and campaign payments'],
+    ['bonus', SUM, 'The part of commission that is for bonuses and campaign payments'],
     UNKNOWN_AMOUNTS,
   ],
   tables: ['transaction_history'],

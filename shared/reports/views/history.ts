@@ -23,16 +23,8 @@ function historyView(table: 'orders' | 'transactions', name: string, description
       ['brand', 'string', 'The brand'],
       ['dt', 'string', "The day of the record, in the brand's time zone"],
       ['key', 'string', 'The key of the record, by which its changes belong together; NULL: no key'],
-      [
-        'place',
-        'bigint',
-        `The number of the change that replaced the record, among the changes of its day; ${NOW_PLACE}: a current record`,
-      ],
-      [
-        'what',
-        'string',
-        'now: a current record; altered or removed: the record before the change; added: its key was not there before the change',
-      ],
+      ['place', 'bigint', `Which change of the day replaced the record: 1, 2, 3 …; ${NOW_PLACE}: none yet`],
+      ['what', 'string', 'now: current; altered, removed: before that change; added: its key was not there'],
       ['changed_after', 'timestamp', 'The change happened after this time; NULL: a current record'],
       ['changed_by', 'timestamp', 'The change happened by this time; NULL: a current record'],
       ['cause', 'string', 'What replaced the version: reading, rollback or rebuild'],
@@ -93,9 +85,13 @@ export const clickChannels: ReportView = {
   sql: '{clicks.current of clicks_list}<<SELECT brand, dt, {clicks.publisher_id} AS publisher_id, {clicks.channel_id} AS channel_id FROM record_values>>',
 };
 
-/** The rows of both histories, with the name of their table in `report`. */
-export function historiesSql(columns: string): string {
-  return `(SELECT brand, dt, 'orders' AS report, ${columns} FROM order_history UNION ALL SELECT brand, dt, 'transactions' AS report, ${columns} FROM transaction_history)`;
+/** The rows of both histories, with the name of their table in `report`. @param where a condition in each part */
+export function historiesSql(columns: string, where = 'true'): string {
+  const parts = ['orders', 'transactions'].map(
+    (table) =>
+      `SELECT brand, '${table}' AS report, dt, ${columns} FROM ${table.slice(0, -1)}_history WHERE ${where}`,
+  );
+  return `(${parts.join(' UNION ALL ')})`;
 }
 
 /** The first close of each day, and the ends of these ages. */

@@ -21,26 +21,14 @@ export const lifecycleChecks: ReportView = {
   columns: [
     ['brand', 'string', 'The brand'],
     ['report', 'string', 'orders or transactions'],
-    [
-      'dt',
-      'string',
-      'The day of the record; of a record that was reversed, the day on which it was first paid',
-    ],
+    ['dt', 'string', 'The day of the record; of a reversed record, the day on which it was first paid'],
     ['key', 'string', 'The key of the record; NULL: it was paid, has no key and is gone'],
-    [
-      'what',
-      'string',
-      'reversed_after_paid (less counts now), paid_without_locked, commission_above_amount or currency_changed',
-    ],
+    ['what', 'string', 'reversed_after_paid, paid_without_locked, commission_above_amount, currency_changed'],
     ['order_id', 'string', 'The id of the order'],
     ['product', 'string', 'The product of the line; NULL: the line has no product'],
     ['publisher_id', 'string', 'The id of the publisher'],
     ['currency', 'string', 'The currency of the commission'],
-    [
-      'commission',
-      SUM,
-      'The commission now; of a record that was reversed, the part that no longer counts; NULL: not known',
-    ],
+    ['commission', SUM, 'The commission; of a reversed record, what no longer counts; NULL: not known'],
   ],
   tables: ['order_history', 'transaction_history', 'order_states', 'transaction_states', 'coverage'],
   sql: `${TABLES.map(checksSql).join('\nUNION ALL\n')}

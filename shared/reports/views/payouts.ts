@@ -3,7 +3,7 @@ import { historiesSql } from './history.ts';
 import { MONEY_DAYS } from './money-days.ts';
 import { changedSql } from './reversed.ts';
 import { AGES } from './states.ts';
-import { NOW_SQL, UNKNOWN_AMOUNTS, allSql, listSql, sumSql } from './view-sql.ts';
+import { SUM, NOW_SQL, UNKNOWN_AMOUNTS, allSql, listSql, sumSql } from './view-sql.ts';
 
 /**
  * Ages in days after the end of a day, or of a month: the commission that counted then is compared with the commission
@@ -45,45 +45,25 @@ export const payouts: ReportView = {
     ['publisher_id', 'string', 'The publisher; NULL: records without one'],
     ['publisher_name', 'string', 'The latest name of the publisher in the month; NULL: no record has a name'],
     ['currency', 'string', 'The currency of the commission; NULL: not known'],
-    [
-      'report',
-      'string',
-      'transactions, which have the states locked and paid; orders if transactions do not cover the month whole',
-    ],
-    ['commission', 'decimal(38,9)', 'Commission that counts: of records that are neither void nor gone'],
-    ['final', 'decimal(38,9)', `The part of commission that can no longer change: ${FINAL.join(' or ')}`],
-    ['may_change', 'decimal(38,9)', 'The part of commission in any other state, or without a state'],
-    ['void', 'decimal(38,9)', 'Commission that was cancelled; not part of commission'],
+    ['report', 'string', 'transactions, or orders if transactions lack a day that orders have'],
+    ['commission', SUM, 'Commission that counts: of records that are neither void nor gone'],
+    ['final', SUM, `The part of commission that can no longer change: ${FINAL.join(' or ')}`],
+    ['may_change', SUM, 'The part of commission in any other state, or without a state'],
+    ['void', SUM, 'Commission that was cancelled; not part of commission'],
     [
       'reversed_after_paid',
-      'decimal(38,9)',
+      SUM,
       'What counted for each key where one of its records was first paid, minus what counts for it now, on any day; negative: more counts now',
     ],
     ...AGES.map((age) => {
-      const share = `The share of the commission that counted ${age} days after each day and changed later`;
-      return [
-        `changed_after_${age}`,
-        'double',
-        `${share}; NULL: the month is not that old, or was not read by then`,
-      ] as const;
+      const text = `Share of what counted ${age} days after each day and changed later; NULL: not so old, or not read then`;
+      return [`changed_after_${age}`, 'double', text] as const;
     }),
-    [
-      'may_move_low',
-      'decimal(38,9)',
-      'What may still change, as in the earlier month that changed least; NULL: no such month',
-    ],
-    [
-      'may_move_high',
-      'decimal(38,9)',
-      'What may still change, as in the earlier month that changed most; NULL: no such month',
-    ],
+    ['may_move_low', SUM, 'What may still change, as in the earlier month that changed least; NULL: none'],
+    ['may_move_high', SUM, 'What may still change, as in the earlier month that changed most; NULL: none'],
     UNKNOWN_AMOUNTS,
     ['orders_days', 'bigint', 'The days of the month with a version of orders'],
-    [
-      'transactions_days',
-      'bigint',
-      'The days of the month with a version of transactions, which cover the month if they have each day of orders',
-    ],
+    ['transactions_days', 'bigint', 'The days of the month with a version of transactions'],
   ],
   tables: ['order_history', 'transaction_history', 'coverage', 'closes'],
   sql: `SELECT brand, month, publisher_id, publisher_name, currency, CAST(report AS varchar) AS report, ${SUMS.join(', ')},
@@ -161,7 +141,7 @@ function moveSql(which: 'least' | 'most'): string {
   const share = ALL_AGES.toReversed().map(
     (age) => `WHEN month_age >= ${age} OR ${age} = 0 THEN ${which}_${age}`,
   );
-  return `CAST(round(CAST(commission AS double) * CASE ${share.join(' ')} END, 2) AS decimal(38,9))`;
+  return `CAST(round(CAST(commission AS double) * CASE ${share.join(' ')} END, 2) AS ${SUM})`;
 }
 
 /** Whether the month is that old, and the history of the day reaches back to that age: for 0, to one day after its end. */

@@ -1,5 +1,5 @@
 import type { ReportView } from '../definition.ts';
-import { UNKNOWN_AMOUNTS, recordsSql, allSql, sumSql, unknownAmountsSql } from './view-sql.ts';
+import { SUM, UNKNOWN_AMOUNTS, recordsSql, allSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
 const FIELDS = [
   'kind',
@@ -43,37 +43,24 @@ function commissionSql(of: string): string {
  */
 export const publisherPerformance: ReportView = {
   name: 'publisher_performance',
-  description:
-    'From click to commission: clicks, orders by state, amounts and commissions, by day, publisher and currency',
+  description: 'Clicks, orders by state, amounts and commissions, by day, publisher and currency',
   columns: [
     ['brand', 'string', 'The brand'],
-    [
-      'dt',
-      'string',
-      "The day of the click or of the order, in the brand's time zone; an order may follow a click of an earlier day",
-    ],
+    ['dt', 'string', "The day of the click or order in the brand's time zone; its click may be earlier"],
     ['publisher_id', 'string', 'The publisher; NULL: records without one'],
     ['publisher_name', 'string', 'The name of the publisher in its orders of the day; NULL: no order has it'],
     ['currency', 'string', 'The currency of the amounts; NULL: not known, or the row has only clicks'],
-    [
-      'clicks',
-      'bigint',
-      'Clicks; if a publisher has several currencies on a day, the first row has all its clicks',
-    ],
+    ['clicks', 'bigint', 'Clicks; if a publisher has several currencies on a day, the first row has all'],
     ['orders', 'bigint', 'Orders in any state, without bonuses and campaign payments'],
     ['orders_new', 'bigint', 'Orders in the state new, which may still become effective or void'],
     ['orders_effective', 'bigint', 'Orders in the state effective'],
     ['orders_void', 'bigint', 'Orders that were cancelled'],
-    ['amount', 'decimal(38,9)', 'The amount of the orders that are not void'],
-    ['commission', 'decimal(38,9)', 'Commission that is not void, including bonuses and campaign payments'],
-    [
-      'commission_new',
-      'decimal(38,9)',
-      'The part of commission in the state new, which may still become void',
-    ],
-    ['commission_effective', 'decimal(38,9)', 'The part of commission in the state effective'],
-    ['commission_void', 'decimal(38,9)', 'Commission that was cancelled; not part of commission'],
-    ['bonus', 'decimal(38,9)', 'The part of commission that is for bonuses and campaign payments'],
+    ['amount', SUM, 'The amount of the orders that are not void'],
+    ['commission', SUM, 'Commission that is not void, including bonuses and campaign payments'],
+    ['commission_new', SUM, 'The part of commission in the state new, which may still become void'],
+    ['commission_effective', SUM, 'The part of commission in the state effective'],
+    ['commission_void', SUM, 'Commission that was cancelled; not part of commission'],
+    ['bonus', SUM, 'The part of commission that is for bonuses and campaign payments'],
     UNKNOWN_AMOUNTS,
   ],
   tables: ['click_channels', 'order_history'],

@@ -1,28 +1,18 @@
 import type { ReportView } from '../definition.ts';
-import { NOW_PLACE } from './history.ts';
+import { NOW_PLACE, historiesSql } from './history.ts';
 import { MONEY_DAYS } from './money-days.ts';
-import { JOIN_DAYS, UNKNOWN_AMOUNTS } from './view-sql.ts';
+import { SUM, JOIN_DAYS, UNKNOWN_AMOUNTS } from './view-sql.ts';
 
 /** The place of a day as it is now: no day has as many changes, and current rows of a history have the next place. */
 export const AS_OF_NOW = NOW_PLACE - 1;
 
-const HISTORIES = { orders: 'order_history', transactions: 'transaction_history' };
-const DECIMAL = 'decimal(38,9)';
 const VALUES = [
   ...['order_id', 'product', 'kind', 'publisher_id', 'publisher_name', 'currency'],
   ...['state', 'amount', 'commission', 'counted'],
 ];
 const VALUE_LIST = VALUES.join(', ');
+const HISTORY = `key, place, what, ${VALUE_LIST}`;
 const H_VALUES = VALUES.map((name) => `h.${name}`).join(', ');
-
-/** The rows of both histories. @param where a condition that the engine moves into each part */
-function historySql(where: string): string {
-  const parts = Object.entries(HISTORIES).map(
-    ([table, view]) =>
-      `SELECT brand, '${table}' AS report, dt, key, place, what, ${VALUE_LIST} FROM ${view} WHERE ${where}`,
-  );
-  return `(${parts.join(' UNION ALL ')})`;
-}
 
 const IS_BETWEEN = 'd.then_place IS NOT NULL AND d.now_place IS NOT NULL';
 const FIRST_PLACE = 'coalesce(d.then_place, d.now_place)';
@@ -54,7 +44,7 @@ export function differencesSql(days: string): string {
 changed AS (
   SELECT h.brand, h.report, h.dt, h.key, min(CASE WHEN h.place > d.then_place THEN h.place END) AS then_place,
     min(CASE WHEN h.place > d.now_place THEN h.place END) AS now_place
-  FROM ${historySql("what <> 'now' AND key IS NOT NULL")} h ${JOIN_DAYS}
+  FROM ${historiesSql(HISTORY, "what <> 'now' AND key IS NOT NULL")} h ${JOIN_DAYS}
   WHERE h.place > ${FIRST_PLACE}
   GROUP BY h.brand, h.report, h.dt, h.key
 ),
@@ -67,7 +57,7 @@ differences AS (
       SELECT d.brand, d.report, d.dt, d.source, d.is_switched, d.is_opening, d.has_opening, d.is_anew, h.key, ${H_VALUES},
         ${copiesSql('then_place', "WHEN 'removed' THEN 1 ELSE 0")} AS copies_then,
         ${copiesSql('now_place', "WHEN 'added' THEN 1 ELSE 0")} AS copies_now
-      FROM ${historySql('true')} h ${JOIN_DAYS}
+      FROM ${historiesSql(HISTORY)} h ${JOIN_DAYS}
       LEFT JOIN changed c ON c.brand = h.brand AND c.report = h.report AND c.dt = h.dt AND c.key = h.key
       WHERE h.place > ${FIRST_PLACE} AND (NOT (${IS_BETWEEN}) OR c.key IS NOT NULL OR (h.key IS NULL AND h.place <= d.now_place))
     ) AS counted_copies
@@ -78,7 +68,7 @@ differences AS (
 
 /** The sum of what counted then, or counts now; a record whose commission is not known adds nothing. */
 export function sumOfCopiesSql(copies: 'copies_then' | 'copies_now' | 'copies_opening'): string {
-  return `CAST(coalesce(sum(CASE ${copies} WHEN 1 THEN counted WHEN 0 THEN NULL ELSE ${copies} * counted END), 0) AS ${DECIMAL})`;
+  return `CAST(coalesce(sum(CASE ${copies} WHEN 1 THEN counted WHEN 0 THEN NULL ELSE ${copies} * counted END), 0) AS ${SUM})`;
 }
 
 export function unknownCopiesSql(copies: 'copies_then' | 'copies_now'): string {
@@ -124,23 +114,15 @@ export const sinceClose: ReportView = {
   columns: [
     ['brand', 'string', 'The brand'],
     ['close', 'string', 'The latest closed month of the brand, YYYY-MM'],
-    [
-      'report',
-      'string',
-      'The report whose commission counts now in the month of the order: orders or transactions',
-    ],
+    ['report', 'string', 'The report that counts now in the month of the order: orders or transactions'],
     ['month', 'string', 'The month of the order, YYYY-MM'],
     ['publisher_id', 'string', 'The publisher; NULL: records without one'],
     ['publisher_name', 'string', 'The latest name of the publisher'],
     ['currency', 'string', 'The currency of the amounts; NULL: not known'],
     ['records', 'bigint', 'The number of records that count differently'],
-    ['counted_then', 'decimal(38,9)', 'Their commission that counted at the close; void counts 0'],
-    ['counted_now', 'decimal(38,9)', 'Their commission that counts now'],
-    [
-      'correction',
-      'decimal(38,9)',
-      'counted_now minus counted_then: what to pay or to take back. A commission that was not known at the close counts 0 then',
-    ],
+    ['counted_then', SUM, 'Their commission that counted at the close; void counts 0'],
+    ['counted_now', SUM, 'Their commission that counts now'],
+    ['correction', SUM, 'counted_now minus counted_then (0 if not known): what to pay or to take back'],
     UNKNOWN_AMOUNTS,
   ],
   tables: ['order_history', 'transaction_history', 'coverage', 'closes'],
@@ -156,9 +138,9 @@ records AS (
 SELECT r.brand, l.close, r.source AS report, substr(r.dt, 1, 7) AS month, r.publisher_id,
   CAST(max_by(r.publisher_name, r.dt) AS varchar) AS publisher_name, r.currency,
   CAST(count(*) AS bigint) AS records,
-  CAST(CASE WHEN sum(r.unknown_then + r.anew) = 0 THEN sum(r.counted_then) END AS ${DECIMAL}) AS counted_then,
-  CAST(CASE WHEN sum(r.unknown_now) = 0 THEN sum(r.counted_now) END AS ${DECIMAL}) AS counted_now,
-  CAST(CASE WHEN sum(r.unknown_now + r.anew) = 0 THEN sum(r.counted_now - r.counted_then) END AS ${DECIMAL}) AS correction,
+  CAST(CASE WHEN sum(r.unknown_then + r.anew) = 0 THEN sum(r.counted_then) END AS ${SUM}) AS counted_then,
+  CAST(CASE WHEN sum(r.unknown_now) = 0 THEN sum(r.counted_now) END AS ${SUM}) AS counted_now,
+  CAST(CASE WHEN sum(r.unknown_now + r.anew) = 0 THEN sum(r.counted_now - r.counted_then) END AS ${SUM}) AS correction,
   CAST(sum(r.unknown_then + r.unknown_now + r.anew) AS bigint) AS ${UNKNOWN_AMOUNTS[0]}
 FROM records r JOIN (${LATEST}) AS l ON l.brand = r.brand
 WHERE r.counted_then <> r.counted_now OR r.unknown_then <> r.unknown_now OR r.anew > 0

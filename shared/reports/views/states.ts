@@ -59,63 +59,30 @@ function statesView(
       ['kind', 'string', 'sale, or bonus (a bonus or a campaign payment)'],
       ['publisher_id', 'string', 'The id of the latest publisher'],
       ['publisher_name', 'string', 'The latest name of the publisher'],
-      [
-        'currency',
-        'string',
-        'The currency of the amounts, in capitals; NULL: not known, or records with this key have several',
-      ],
-      [
-        'state',
-        'string',
-        'The latest state, in the words of the interface; mixed: records with this key have different states',
-      ],
-      [
-        'amount',
-        SUM,
-        'The amount in the last reading that had the record; NULL: not known, or in several currencies',
-      ],
+      ['currency', 'string', 'The currency of the amounts, in capitals; NULL: not known, or several'],
+      ['state', 'string', 'The latest state, in the words of the interface; mixed: its records differ'],
+      ['amount', SUM, 'The amount in the last reading that had it; NULL: not known, or several currencies'],
       ['commission', SUM, 'The commission in the last reading that had the record, whatever its state'],
       ['counted_commission', SUM, 'The part of commission that counts: 0 if the record is void or gone'],
-      [
-        'gone_after',
-        'timestamp',
-        'When the last reading that had the record began; NULL: the record is there',
-      ],
+      ['gone_after', 'timestamp', 'When the last reading with the record began; NULL: the record is there'],
       ['gone_by', 'timestamp', 'When the first reading without the record ended; NULL: the record is there'],
       ['seen_currency', 'string', 'The currency when the record was first seen'],
       ...['seen', ...STATES].flatMap((state) => {
-        const isSeen = state === 'seen';
-        const became = isSeen ? 'appeared' : `became ${state}`;
-        const first = `in the first reading that shows the record${isSeen ? '' : ` as ${state}`}`;
-        const never = isSeen ? '' : 'it never did, or ';
+        const became = state === 'seen' ? 'appeared' : `became ${state}`;
+        const after = `It ${became} after this time; NULL: never, or before the day was first closed`;
+        const by = `It ${became} by this time, the end of a reading; NULL: never, or the day is open`;
         return [
-          [
-            `${state}_after`,
-            'timestamp',
-            `The record ${became} after this time; NULL: ${never}it was so when the day was first closed`,
-          ],
-          [
-            `${state}_by`,
-            'timestamp',
-            `The record ${became} by this time, the end of that reading; NULL: ${never}the day is open`,
-          ],
-          [`${state}_amount`, SUM, `The amount ${first}`],
-          [`${state}_commission`, SUM, `The commission ${first}`],
+          [`${state}_after`, 'timestamp', after],
+          [`${state}_by`, 'timestamp', by],
+          [`${state}_amount`, SUM, `The amount in the first reading in which it ${became}`],
+          [`${state}_commission`, SUM, `The commission in the first reading in which it ${became}`],
         ] as const;
       }),
-      [
-        'commission_0',
-        SUM,
-        'The commission that counted when the day was first closed: 0 if void or not there; NULL: not known',
-      ],
-      ...AGES.map(
-        (age) =>
-          [
-            `commission_${age}`,
-            SUM,
-            `The commission that counted ${age} days after the day ended, or now if it is younger: 0 if void or not there; NULL: the day was first closed later`,
-          ] as const,
-      ),
+      ['commission_0', SUM, 'What counted when the day first closed; 0: void or not there; NULL: not known'],
+      ...AGES.map((age) => {
+        const text = `What counted ${age} days after the day ended, or now if younger; NULL: first closed later`;
+        return [`commission_${age}`, SUM, text] as const;
+      }),
     ],
     tables: [`${one}_history`, 'coverage'],
     sql: `SELECT ${GROUP}, CAST(max(CASE WHEN what = 'now' THEN records ELSE 0 END) AS bigint) AS records,
@@ -149,12 +116,10 @@ GROUP BY ${GROUP}`,
 
 export const orderStates = statesView('orders', {
   name: 'order_states',
-  description:
-    'Each order with a key: when it was first seen, effective and void, with its amounts then and now',
+  description: 'Each order with a key: when first seen, effective, void; its amounts then and now',
 });
 
 export const transactionStates = statesView('transactions', {
   name: 'transaction_states',
-  description:
-    'Each transaction with a key: when it was first seen, locked, paid and void, with its amounts then and now',
+  description: 'Each transaction with a key: when first seen, locked, paid, void; its amounts then and now',
 });

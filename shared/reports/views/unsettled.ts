@@ -1,5 +1,5 @@
 import { FINAL_STATES, type ReportView } from '../definition.ts';
-import { NOW_SQL, UNKNOWN_AMOUNTS, listSql, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
+import { SUM, NOW_SQL, UNKNOWN_AMOUNTS, listSql, recordsSql, sumSql, unknownAmountsSql } from './view-sql.ts';
 
 const FIELDS = ['state', 'currency', 'commission', 'has_states'];
 const commissionOf = (table: string) => ({
@@ -21,16 +21,12 @@ export const unsettled: ReportView = {
     ['dt', 'string', "The day of the order, in the brand's time zone"],
     ['age_days', 'bigint', 'The age of the day in days, up to today in UTC'],
     ['age', 'string', '0 to 30 days, 31 to 60 days, 61 to 90 days, over 90 days'],
-    [
-      'state',
-      'string',
-      `Any state but ${FINAL_STATES.join(', ')}; for a transaction the state of its line (sku_status), or of its order if the line has no state; NULL: no state`,
-    ],
+    ['state', 'string', `Any state but ${FINAL_STATES.join(', ')}; NULL: no state`],
     ['currency', 'string', 'The currency of the sums; NULL: not known'],
     ['orders', 'bigint', 'Orders in this state, including bonuses'],
-    ['orders_commission', 'decimal(38,9)', 'Their commission'],
+    ['orders_commission', SUM, 'Their commission'],
     ['transactions', 'bigint', 'Transactions in this state, including bonuses'],
-    ['transactions_commission', 'decimal(38,9)', 'Their commission'],
+    ['transactions_commission', SUM, 'Their commission'],
     UNKNOWN_AMOUNTS,
   ],
   tables: ['order_history', 'transaction_history'],
