@@ -10,7 +10,7 @@ type Flags =
   | 'not_as_of';
 type Names = 'unknown_brand' | 'unknown_report' | 'unknown_table' | 'several_brands';
 type Answers = 'no_answer' | 'no_terminal' | 'not_confirmed' | 'place_taken';
-type Files = 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
+type Files = 'database_unwritable' | 'no_dbt_project';
 type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
 type Queries = 'event_not_received' | 'not_known_then' | 'sql' | 'sql_refused';
 
