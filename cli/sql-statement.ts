@@ -33,29 +33,21 @@ export async function prepareQuery(
   const names = await namesIn(connection, sql);
   if (names.queries === 0) throw refused('The SQL is empty');
   const statements = await connection.extractStatements(sql);
-  const last = statements.count - 1;
-  // DuckDB makes several statements of a PIVOT without IN: a CREATE TYPE for each list of values, then a SELECT. A text that
-  // begins like a query has no other CREATE: the SELECT of its first statement comes before any further statement.
-  const isPivot = last > 0 && QUERY.test(sql);
-  if (last > 0 && !isPivot) throw refused(`${quoted(sql)} is several statements`);
+  // DuckDB makes several statements of a PIVOT without IN, also a CREATE TYPE.
+  if (statements.count > 1) throw refused(`${quoted(sql)} is several statements`);
   // Preparing another statement may already write: EXPORT creates its folder.
-  if (names.queries !== 1 && !isPivot) throw refused(`${quoted(sql)} is not a query`);
+  if (names.queries !== 1) throw refused(`${quoted(sql)} is not a query`);
   const called = REFUSED_FUNCTIONS.find((name) => names.includes(name));
   if (called !== undefined)
     throw refused(`${quoted(sql)} calls ${called}(), or computes the text that query() runs`);
   await refuseWrongDays(connection, sql);
-  for (let index = 0; index < last; index++) {
-    const type = await statements.prepare(index);
-    if (type.statementType !== StatementType.CREATE) throw refused(`${quoted(sql)} is several statements`);
-    await type.run();
-  }
-  const statement = await statements.prepare(last);
+  const statement = await statements.prepare(0);
   if (statement.statementType === StatementType.SELECT) return statement;
   throw refused(`${quoted(sql)} is not a query but ${StatementType[statement.statementType]}`);
 }
 
 function refused(what: string) {
-  const allowed = 'one SELECT (also WITH, FROM and PIVOT), DESCRIBE, SHOW, SUMMARIZE or VALUES';
+  const allowed = 'one SELECT (also WITH, FROM, and PIVOT with IN), DESCRIBE, SHOW, SUMMARIZE or VALUES';
   return configError('sql_refused', `${what}. Allowed: ${allowed}. To save rows, use --output FILE.`);
 }
 
@@ -65,11 +57,6 @@ function quoted(sql: string): string {
   const text = sql.trim();
   return text.length > MAX_QUOTED ? `"${text.slice(0, MAX_QUOTED)}…"` : `"${text}"`;
 }
-
-/** Comments that end where a reader sees their end. */
-const GAP = String.raw`(?:[\s;]|--[^\n\r]*[\n\r]|/\*[^*/]*\*/)*`;
-/** The first word of a query that may contain a PIVOT. */
-const QUERY = new RegExp(`^${GAP}(?:[(]|(?:PIVOT|PIVOT_WIDER|SELECT|FROM|WITH)\\b)`, 'i');
 
 /** The signs of comparisons with a bound, which need not be a day. */
 const BOUNDS: Readonly<Record<string, string>> = {
