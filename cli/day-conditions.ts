@@ -38,6 +38,7 @@ const PATTERNS =
   /^(!?~~~?\*?|(not_)?i?like_escape|regexp_(matches|full_match)|prefix|starts_with|\^@|suffix|ends_with|contains|(list|array)_(has|contains))$/;
 /** Functions that return one of their values. */
 const IS_CHOICE = /^(min|max|first|last|first_value|last_value|lag|lead|any_value|arbitrary|mode)$/;
+const EMPTY_IS_NULL = /"value":"".*"is_null":true/;
 const JOIN = /_JOIN$|_PRODUCT$/;
 const SHAPES = 'brand_reports_shapes';
 /** Expressions in expressions could double at each step. */
@@ -121,7 +122,8 @@ function conditionsIn(plan: JsonObject): DayCondition[] {
 
   function visit(node: Json | undefined, columns: readonly Column[]): void {
     if (Array.isArray(node)) for (const each of node) visit(each, columns);
-    if (!isJsonObject(node)) return;
+    // `nullif(dt, '')` compares without selecting days.
+    if (!isJsonObject(node) || ('then_expr' in node && EMPTY_IS_NULL.test(stringifyJson(node)))) return;
     compare(node, columns);
     for (const child of Object.values(node)) visit(child, columns);
   }

@@ -75,7 +75,7 @@ async function scansOf(from: DuckDBConnection, probe: DuckDBConnection, sql: str
     const [[, plan = ''] = []] = await textsOf(probe, `EXPLAIN (FORMAT json) FROM query(${literal(sql)})`);
     return [...scansIn(parseJson(plan))];
   } catch (thrown) {
-    // Some SQL has no plan, for example a PIVOT without its values.
+    // The plan may have a form that is not known here.
     if (/Permission Error/.test(String(thrown))) asSqlError(thrown);
     const { includes } = await namesIn(probe, sql);
     return shapes.filter(({ report }) => report !== undefined || OF_ALL_REPORTS.some(includes));

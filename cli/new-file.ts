@@ -1,7 +1,9 @@
-import { open, rename, rm, writeFile } from 'node:fs/promises';
-import { newId } from '../shared/adapters/system-clock.ts';
+import { rmSync, statSync } from 'node:fs';
+import { mkdtemp, open, realpath, rename, rm } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { textOf } from '../shared/adapters/error-fields.ts';
 import { configError } from '../shared/base/errors.ts';
+import { shellWord } from '../shared/base/shell-word.ts';
 
 /** Tests that the file can be written, before a person answers questions for it. @throws like `writeNew` */
 export async function refuseFullPlace(file: string): Promise<void> {
@@ -30,14 +32,51 @@ export async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-/** Replaces a file, or the link in its place. The temporary file has a name that nobody can occupy beforehand. */
-export async function replaceFile(file: string, text: string): Promise<void> {
-  const half = `${file}.${newId()}`;
+/**
+ * Writes beside the file, or the file that a link names, and then replaces it: a failure leaves the older file unchanged.
+ * @param write gets a path in an empty folder
+ * @throws BrandReportsError `config` if the place is in the lake, a folder or missing
+ */
+export async function writeWhole<Result>(
+  file: string,
+  lakeFolder: string | undefined,
+  write: (path: string) => Promise<Result>,
+): Promise<Result> {
+  const named = dirname(resolve(file));
+  const folderOf = await realpath(named).catch(() => named);
+  const place = await realpath(file).catch(() => join(folderOf, basename(file)));
+  const parent = dirname(place);
+  if (lakeFolder !== undefined && isInside(parent, await realpath(lakeFolder)))
+    throw badOutput(`${file} is in the lake, whose files must not change. Choose another folder.`);
+  if (statSync(place, { throwIfNoEntry: false })?.isDirectory())
+    throw badOutput(`${file} is a folder. Name a file in it.`);
+  const folder = await mkdtemp(join(parent, '.brand-reports-')).catch((error: unknown) => {
+    const next = `Make its folder, or choose another one: mkdir -p ${shellWord(named)}`;
+    throw badOutput(`${file} cannot be written (${textOf(error, 'code')}). ${next}`);
+  });
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  // The handler is removed by then, so the signal ends the process. An exit would wait until DuckDB ends its query.
+  const interrupted = (signal: NodeJS.Signals) => {
+    remove();
+    process.kill(process.pid, signal);
+  };
+  process.once('exit', remove).once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {
-    await writeFile(half, text, { flag: 'wx' });
-    await rename(half, file);
-  } catch (thrown) {
-    await rm(half, { force: true });
-    throw thrown;
+    const path = join(folder, 'whole');
+    const result = await write(path);
+    await rename(path, place);
+    return result;
+  } finally {
+    process.off('exit', remove).off('SIGINT', interrupted).off('SIGTERM', interrupted);
+    remove();
   }
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return !isAbsolute(way) && way.split(/[\\/]/, 1)[0] !== '..';
+}
+
+export function badOutput(message: string) {
+  return configError('bad_output', message);
 }

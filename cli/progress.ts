@@ -52,7 +52,7 @@ export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; 
   /** `acme order_list 2026-01-31 · 3 of 12 days · about 4 min left · 4.8 of 5 requests/s · 4,000 records` */
   const draw = () => {
     drawnMs = Date.now();
-    const days = `${exactNumber(endedDays)} of ${counted(dueDays, 'day')}`;
+    const days = dueDays > 0 ? `${exactNumber(endedDays)} of ${counted(dueDays, 'day')}` : undefined;
     const left = leftMs() > 0 ? `about ${durationText(leftMs())} left` : undefined;
     // A narrow terminal cuts the end.
     const parts = [current, days, left, rate, counted(records, 'record')];

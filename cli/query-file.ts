@@ -1,13 +1,7 @@
-/** A query writes beside the file, and the complete file replaces it: a query that fails leaves the older file unchanged. */
-import { createWriteStream, rmSync, statSync } from 'node:fs';
-import { mkdtemp, realpath, rename } from 'node:fs/promises';
-import { basename, dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { writeFile } from 'node:fs/promises';
+import { dirname, extname } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { textOf } from '../shared/adapters/error-fields.ts';
-import { configError } from '../shared/base/errors.ts';
-import { shellWord } from '../shared/base/shell-word.ts';
+import { badOutput, writeWhole } from './new-file.ts';
 import { joined } from './output.ts';
 import { TEXTS, asSqlError, cell, prepared, query } from './query-result.ts';
 import { identifier, literal } from './sql-files.ts';
@@ -22,50 +16,6 @@ export function formatOfFile<Format extends string>(file: string, formats: reado
   throw badOutput(`${file} has no known ending. Allowed: .${formats.join(', .')}.`);
 }
 
-/** `write` gets a path in an empty folder. @throws BrandReportsError `config` if the place is in the lake, a folder or missing */
-export async function writeWhole<Result>(
-  file: string,
-  lakeFolder: string | undefined,
-  write: (path: string) => Promise<Result>,
-): Promise<Result> {
-  const named = dirname(resolve(file));
-  const parent = await realpath(named).catch(() => named);
-  if (lakeFolder !== undefined && isInside(parent, await realpath(lakeFolder)))
-    throw badOutput(`${file} is in the lake, whose files must not change. Choose another folder.`);
-  const place = join(parent, basename(file));
-  if (statSync(place, { throwIfNoEntry: false })?.isDirectory())
-    throw badOutput(`${file} is a folder. Name a file in it.`);
-  const folder = await mkdtemp(join(parent, '.brand-reports-')).catch((error: unknown) => {
-    const next = `Make its folder, or choose another one: mkdir -p ${shellWord(named)}`;
-    throw badOutput(`${file} cannot be written (${textOf(error, 'code')}). ${next}`);
-  });
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  // The handler is removed by then, so the signal ends the process. An exit would wait until DuckDB ends its query.
-  const interrupted = (signal: NodeJS.Signals) => {
-    remove();
-    process.kill(process.pid, signal);
-  };
-  process.once('exit', remove).once('SIGINT', interrupted).once('SIGTERM', interrupted);
-  try {
-    const path = join(folder, 'rows');
-    const result = await write(path);
-    await rename(path, place);
-    return result;
-  } finally {
-    process.off('exit', remove).off('SIGINT', interrupted).off('SIGTERM', interrupted);
-    remove();
-  }
-}
-
-function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  return !isAbsolute(way) && way.split(/[\\/]/, 1)[0] !== '..';
-}
-
-function badOutput(message: string) {
-  return configError('bad_output', message);
-}
-
 /** DuckDB writes only Parquet, with permission for its folder. @returns the number of rows. @throws BrandReportsError `config`, like `writeWhole` and `query` */
 export async function writeRows(lake: SqlLake, sql: string, file: string): Promise<number> {
   const format = formatOfFile(file, FORMATS);
@@ -74,8 +24,7 @@ export async function writeRows(lake: SqlLake, sql: string, file: string): Promi
     try {
       if (format === 'parquet') return await copyToParquet(connection, sql, path);
       const result = await query(connection, sql);
-      const pieces = Readable.from(joined(TEXTS[format](result)));
-      await pipeline(pieces, createWriteStream(path, { flags: 'wx' }));
+      await writeFile(path, joined(TEXTS[format](result)), { flag: 'wx' });
       return result.readRows;
     } finally {
       connection.closeSync();

@@ -1,5 +1,5 @@
 import type { TableRoles } from '../shared/catalog/view-roles.ts';
-import type { SettingsNote, UsedSettings } from '../shared/lake/brand-settings.ts';
+import type { UsedSettings } from '../shared/lake/brand-settings.ts';
 import type { ReportLedgers } from '../shared/lake/read.ts';
 import { gapText, roleGaps } from '../shared/lake/role-gaps.ts';
 import type { ReportRegistry } from '../shared/reports/definition.ts';
@@ -16,11 +16,6 @@ export function usedSettingsLines(used: readonly UsedSettings[]): string[] {
   });
   const more = lines.length - MAX_BRANDS;
   return more > 0 ? [...lines.slice(0, MAX_BRANDS), `settings of ${more} more brands`] : lines;
-}
-
-/** @param file the settings file, if the command has one: what differs from the lake is then told */
-export function settingsNotes(notes: readonly SettingsNote[], file: string | undefined): string[] {
-  return file === undefined ? [] : notes.map(({ text }) => oneLine(`note: ${text}`));
 }
 
 /** A line for each role without a field: why columns are NULL. @param roles replace the last run's settings */

@@ -8,7 +8,6 @@ import { newId, systemClock } from '../shared/adapters/system-clock.ts';
 import { openLake } from '../shared/adapters/open-lake.ts';
 import { mayChange } from '../shared/adapters/others-may.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
-import { dayOf } from '../shared/base/days.ts';
 import { configError } from '../shared/base/errors.ts';
 import { closestMatch } from '../shared/settings/closest-match.ts';
 import { holderText } from '../shared/lake/brand-lease.ts';
@@ -60,8 +59,8 @@ export async function createPlanOptions(
   const settings = await readSettings(flags);
   const names = [...new Set(wanted.map((name) => reportNamed(name).name))];
   const brands = flags.brand === undefined ? undefined : [brandNamed(flags.brand, settings)];
-  checkRange(flags, settings);
   const { from, to, acceptFewer } = flags;
+  checkOrder(from, to);
   if (acceptFewer && from === undefined && to === undefined)
     throw configError('no_days_named', '--accept-fewer needs the days: add --from and --to.');
   return {
@@ -151,23 +150,6 @@ export function unknown(
 ) {
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
   return configError(`unknown_${what}`, `Unknown ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`);
-}
-
-/** @throws BrandReportsError `config` if the days are in the wrong order or in the future */
-export function checkRange(
-  { from, to, brand, now = new Date() }: Pick<RunFlags, 'from' | 'to' | 'brand' | 'now'>,
-  { brands }: Settings,
-): void {
-  checkOrder(from, to);
-  const zones = Object.entries(brands).filter(([name]) => brand === undefined || name === brand);
-  const today =
-    zones
-      .map(([, { timeZone }]) => dayOf(now.getTime(), timeZone))
-      .sort()
-      .at(-1) ?? '';
-  for (const [flag, day] of Object.entries({ '--from': from, '--to': to }))
-    if (day !== undefined && day > today)
-      throw configError('day_to_come', `${flag} ${day} is in the future. Allowed: up to ${today}.`);
 }
 
 export function checkOrder(from: string | undefined, to: string | undefined): void {

@@ -16,13 +16,11 @@ const SQL_FUNCTION = 'query';
 export async function namesIn(connection: DuckDBConnection, sql: string): Promise<SqlNames> {
   const reader = await connection.runAndReadAll('SELECT json_serialize_sql($1::VARCHAR)', [sql]);
   const parsed = parsedTree(String(reader.getRows()[0]?.[0]));
-  // DuckDB serialises queries only, not COPY or a PIVOT without its values.
+  // DuckDB serialises queries only, not COPY.
   const statements = isJsonObject(parsed) && Array.isArray(parsed.statements) ? parsed.statements : undefined;
   const names = new Set<string>();
   const texts: string[] = [];
   visit(statements ?? [], []);
-  // SQL that is not parsed here: each of its words may be a name.
-  if (!statements) texts.push(sql);
   return {
     queries: statements?.length,
     includes: (name) =>

@@ -33,29 +33,21 @@ export async function prepareQuery(
   const names = await namesIn(connection, sql);
   if (names.queries === 0) throw refused('The SQL is empty');
   const statements = await connection.extractStatements(sql);
-  const last = statements.count - 1;
-  // DuckDB makes several statements of a PIVOT without IN: a CREATE TYPE for each list of values, then a SELECT. A text that
-  // begins like a query has no other CREATE: the SELECT of its first statement comes before any further statement.
-  const isPivot = last > 0 && QUERY.test(sql);
-  if (last > 0 && !isPivot) throw refused(`${quoted(sql)} is several statements`);
+  // DuckDB makes several statements of a PIVOT without IN, also a CREATE TYPE.
+  if (statements.count > 1) throw refused(`${quoted(sql)} is several statements`);
   // Preparing another statement may already write: EXPORT creates its folder.
-  if (names.queries !== 1 && !isPivot) throw refused(`${quoted(sql)} is not a query`);
+  if (names.queries !== 1) throw refused(`${quoted(sql)} is not a query`);
   const called = REFUSED_FUNCTIONS.find((name) => names.includes(name));
   if (called !== undefined)
     throw refused(`${quoted(sql)} calls ${called}(), or computes the text that query() runs`);
   await refuseWrongDays(connection, sql);
-  for (let index = 0; index < last; index++) {
-    const type = await statements.prepare(index);
-    if (type.statementType !== StatementType.CREATE) throw refused(`${quoted(sql)} is several statements`);
-    await type.run();
-  }
-  const statement = await statements.prepare(last);
+  const statement = await statements.prepare(0);
   if (statement.statementType === StatementType.SELECT) return statement;
   throw refused(`${quoted(sql)} is not a query but ${StatementType[statement.statementType]}`);
 }
 
 function refused(what: string) {
-  const allowed = 'one SELECT (also WITH, FROM and PIVOT), DESCRIBE, SHOW, SUMMARIZE or VALUES';
+  const allowed = 'one SELECT (also WITH, FROM, and PIVOT with IN), DESCRIBE, SHOW, SUMMARIZE or VALUES';
   return configError('sql_refused', `${what}. Allowed: ${allowed}. To save rows, use --output FILE.`);
 }
 
@@ -66,19 +58,12 @@ function quoted(sql: string): string {
   return text.length > MAX_QUOTED ? `"${text.slice(0, MAX_QUOTED)}…"` : `"${text}"`;
 }
 
-/** Comments that end where a reader sees their end. */
-const GAP = String.raw`(?:[\s;]|--[^\n\r]*[\n\r]|/\*[^*/]*\*/)*`;
-/** The first word of a query that may contain a PIVOT. */
-const QUERY = new RegExp(`^${GAP}(?:[(]|(?:PIVOT|PIVOT_WIDER|SELECT|FROM|WITH)\\b)`, 'i');
-
-/** By the sign of a comparison with a bound: the texts that are right. `2026-02-31` is after all days of its month. */
-const MONTH = String.raw`(0[1-9]|1[0-2])`;
-const DATE = String.raw`\d{4}-${MONTH}-(0[1-9]|[12]\d|3[01])`;
-const BOUNDS: Readonly<Record<string, readonly [sign: string, right: RegExp]>> = {
-  COMPARE_GREATERTHAN: ['>', new RegExp(`^(${DATE})?$`)],
-  COMPARE_GREATERTHANOREQUALTO: ['>=', new RegExp(String.raw`^(${DATE}|\d{4}(-${MONTH})?)?$`)],
-  COMPARE_LESSTHAN: ['<', new RegExp(String.raw`^(${DATE}|\d{4}(-${MONTH})?)$`)],
-  COMPARE_LESSTHANOREQUALTO: ['<=', new RegExp(`^${DATE}$`)],
+/** The signs of comparisons with a bound, which need not be a day. */
+const BOUNDS: Readonly<Record<string, string>> = {
+  COMPARE_GREATERTHAN: '>',
+  COMPARE_GREATERTHANOREQUALTO: '>=',
+  COMPARE_LESSTHAN: '<',
+  COMPARE_LESSTHANOREQUALTO: '<=',
 };
 const DAYS = `SELECT strftime(unnest(generate_series(DATE '1970-01-01', DATE '2099-12-31', INTERVAL 1 DAY)), '%Y-%m-%d') AS dt UNION ALL SELECT NULL`;
 
@@ -86,7 +71,8 @@ const DAYS = `SELECT strftime(unnest(generate_series(DATE '1970-01-01', DATE '20
 async function refuseWrongDays(connection: DuckDBConnection, sql: string): Promise<void> {
   for (const { name, left, right } of await dayConditions(connection, sql)) {
     const isNegated = /NOTEQUAL|NOT_IN|COMPARE_DISTINCT|^!|^not_/.test(name);
-    const [sign, bound] = BOUNDS[name] ?? [isNegated ? '<>' : '='];
+    const bound = BOUNDS[name];
+    const sign = bound ?? (isNegated ? '<>' : '=');
     if (right === undefined) {
       if (!(await isMetByDay(connection, isNegated ? `NOT (${left})` : left))) throw wrongDays(left, '=');
     } else {
@@ -94,16 +80,14 @@ async function refuseWrongDays(connection: DuckDBConnection, sql: string): Promi
       const texts = await textsOf(connection, right);
       for (const text of texts) {
         const isWord = !/\d/.test(text) && (isNegated || (bound !== undefined && left !== DAY));
-        const isRight = isWord || (bound ? bound.test(text) : isDay(text));
-        const equal = `${left} = ${literal(text)}`;
         // A bound may be the beginning of a text, as 2026 is of a month, but not of a number, as 2026-1 is.
-        const isStart = /\D$|\d\d$/.test(text) && (sign === '>=' || sign === '<');
+        const isStart = text === '' || (/\D$|\d\d$/.test(text) && (sign === '>=' || sign === '<'));
         // A bound may be the 31st of any month, or in a year that DAYS lacks.
         const near = text.replace(/^(?!19[7-9]|20)\d{4}(?!\d)/, '2000').replace(/(29|3[01])$/, '28');
         const met = bound
-          ? `typeof(${left}) <> 'VARCHAR' OR ${equal} OR ${left} = ${literal(near)} OR (${isStart} AND starts_with(${left}, ${literal(text)}))`
-          : equal;
-        if (left === DAY ? isRight : isWord || (await isMetByDay(connection, met))) continue;
+          ? `typeof(${left}) <> 'VARCHAR' OR ${left} = ${literal(near)} OR (${isStart} AND starts_with(${left}, ${literal(near)}))`
+          : `${left} = ${literal(text)}`;
+        if (isWord || (left === DAY && isDay(text)) || (await isMetByDay(connection, met))) continue;
         wrong.push(wrongDays(`${left} ${sign} ${literal(text)}`, sign, text));
       }
       // A file may have other lines, such as a total.

@@ -51,7 +51,7 @@ import type { Past } from './options.ts';
 import { note } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
 import { cell } from './query-result.ts';
-import { gapNotes, settingsNotes, usedSettingsLines } from './role-notes.ts';
+import { gapNotes, usedSettingsLines } from './role-notes.ts';
 import { type SnapshotFiles, snapshotFiles } from './snapshot-cache.ts';
 import { addBefore, addTable, beforeFiles } from './sql-days.ts';
 import {
@@ -85,7 +85,7 @@ export interface SqlLake {
   reports: ReportRegistry;
   /** They replace the lake's own settings of their brands. */
   settings: LakeSettings | undefined;
-  /** The file of these settings. If they give records another meaning than the lake's, a note names the file. */
+  /** The file of these settings, for the note that they give records another meaning than the lake's. */
   settingsFile?: string;
   nowMs: number;
   /** An instant, at most `nowMs`, or a closed month; missing: as they are. A day has what had been read whole by then. */
@@ -271,8 +271,8 @@ async function settingsAsOf(
   closes: readonly Close[],
 ) {
   const { settings, notes } = settingsInUse(ledgers, given, settingsFile);
-  if (typeof asOf !== 'string')
-    return { settings, notes: settingsNotes(notes, settingsFile), used: usedSettings(ledgers, given) };
+  const lines = notes.map(({ text }) => oneLine(`note: ${text}`));
+  if (typeof asOf !== 'string') return { settings, notes: lines, used: usedSettings(ledgers, given) };
   const brands = { ...settings?.brands };
   const used: UsedSettings[] = [];
   for (const { brand, settings: hash } of closes.filter(({ month }) => month === asOf)) {

@@ -18,8 +18,9 @@ import { writeDatabase } from '../open-database.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
 import { note, print } from '../output.ts';
 import { printedCommand } from '../printed-command.ts';
-import { gapNotes, settingsNotes } from '../role-notes.ts';
+import { gapNotes } from '../role-notes.ts';
 import { sqlLake } from '../run-options.ts';
+import { oneLine } from '../terminal-text.ts';
 
 export function addDbt(program: CliCommand): void {
   program
@@ -56,8 +57,8 @@ async function writeProject(folder: string, flags: SharedFlags): Promise<void> {
   const expected = ledgers.filter((_, index) => !settings || policies[index]);
   const read = new Set(expected.map(({ report }) => report.name));
   const roles = tableRoles(all, settings, ledgers);
-  const texts = settingsNotes(notes, lake.settingsFile);
-  for (const line of [...texts, ...gapNotes(ledgers, reports, roles, () => true)]) note(line);
+  for (const { text } of notes) note(oneLine(`note: ${text}`));
+  for (const line of gapNotes(ledgers, reports, roles, () => true)) note(line);
   const files = dbtProject({ reports, columns, roles, read, graceHours: graceHours(policies), database });
   for (const [path, text] of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

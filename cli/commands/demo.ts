@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { restate } from '../../sample/brand.ts';
 import { startSampleService } from '../../sample/server.ts';
@@ -16,7 +17,7 @@ import { orders } from '../../shared/reports/orders.ts';
 import { type RunScope, runSync } from '../../shared/run/run.ts';
 import { type Settings, parseSettings } from '../../shared/settings/settings.ts';
 import { EXIT } from '../exit-codes.ts';
-import { replaceFile } from '../new-file.ts';
+import { writeWhole } from '../new-file.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type CliCommand, DEFAULT_LAKE } from '../options.ts';
 import { print, printPieces } from '../output.ts';
@@ -43,7 +44,8 @@ export function addDemo(program: CliCommand): void {
       const service = await startSampleService();
       try {
         const input = sampleSettings(service);
-        await replaceFile(join(lake.store.url, SETTINGS_FILE), `${JSON.stringify(input, null, 2)}\n`);
+        const text = `${JSON.stringify(input, null, 2)}\n`;
+        await writeWhole(join(lake.store.url, SETTINGS_FILE), undefined, (path) => writeFile(path, text));
         print(`A sample service is running at ${service.url}. Syncing it into ${flags.lake}.\n`);
         const settings = parseSettings(input, reports);
         const held = JSON.stringify(sampleCredentials(service));

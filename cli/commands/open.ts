@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { textOf } from '../../shared/adapters/error-fields.ts';
 import { configError } from '../../shared/base/errors.ts';
 import { shellWord } from '../../shared/base/shell-word.ts';
-import { replaceFile } from '../new-file.ts';
+import { writeWhole } from '../new-file.ts';
 import { databaseFile, scriptOf, writeDatabase } from '../open-database.ts';
 import type { CliCommand, SharedFlags } from '../options.ts';
 import { print } from '../output.ts';
@@ -25,7 +26,8 @@ For a lake in S3 it is ${SCRIPT} in this folder, which only this command replace
       const lake = await sqlLake(flags);
       const { localFolder: folder } = lake.store;
       if (folder === undefined) {
-        await replaceFile(SCRIPT, await scriptOf(lake));
+        const script = await scriptOf(lake);
+        await writeWhole(SCRIPT, undefined, (path) => writeFile(path, script));
         const next = `duckdb -init ${SCRIPT}, with your AWS credentials. After a sync, run this command again`;
         return print(`${styleText('green', 'written')}: ${SCRIPT}\nNext: ${next}.`);
       }

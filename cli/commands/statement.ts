@@ -1,11 +1,10 @@
-import { createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { writeFile } from 'node:fs/promises';
 import type { DuckDBConnection, Json } from '@duckdb/node-api';
 import { Option } from 'commander';
+import { writeWhole } from '../new-file.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { joined, note, printPieces } from '../output.ts';
-import { formatOfFile, writeWhole } from '../query-file.ts';
+import { formatOfFile } from '../query-file.ts';
 import { TEXTS, query } from '../query-result.ts';
 import { writableLake } from '../run-options.ts';
 import { literal } from '../sql-files.ts';
@@ -67,7 +66,7 @@ export function addStatement(program: CliCommand): void {
         if (output === undefined) await printPieces(pieces, ...(format === 'csv' ? [csvOutput()] : []));
         else
           await writeWhole(output, access.lake.store.localFolder, (path) =>
-            pipeline(Readable.from(joined(pieces)), createWriteStream(path, { flags: 'wx' })),
+            writeFile(path, joined(pieces), { flag: 'wx' }),
           );
       } finally {
         connection.closeSync();

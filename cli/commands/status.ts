@@ -1,9 +1,7 @@
-import { lstat, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
-import { textOf } from '../../shared/adapters/error-fields.ts';
 import { addMonths, dayOf, lastMonths, monthOf } from '../../shared/base/days.ts';
-import { configError } from '../../shared/base/errors.ts';
 import { dayId, readCloses } from '../../shared/lake/close.ts';
 import { amountText, counted } from '../../shared/base/exact-number.ts';
 import { hashOfSettings, settingsInUse, usedSettings } from '../../shared/lake/brand-settings.ts';
@@ -21,7 +19,7 @@ import { type Controls, commandControls } from '../../shared/watch/remedies.ts';
 import { type TableStatus, tableStatuses } from '../../shared/watch/table-statuses.ts';
 import { EXIT } from '../exit-codes.ts';
 import { brandNamed, openExistingLake, readSettings } from '../run-options.ts';
-import { replaceFile } from '../new-file.ts';
+import { writeWhole } from '../new-file.ts';
 import { type CliCommand, type SharedFlags, month } from '../options.ts';
 import { note, print, printJson } from '../output.ts';
 import { withRunnableCommands } from '../printed-command.ts';
@@ -75,7 +73,9 @@ export function addStatus(program: CliCommand): void {
         const closes = await readCloses(store, flags.brand, report, pageSpan);
         const shown = { settings, notes, nowMs: now.getTime(), closes, span: pageSpan };
         const context = { ...shown, controls: commandControls(flags) };
-        await writePage(flags.html, calendarPage(tables, store.url, context).markup);
+        const { markup } = calendarPage(tables, store.url, context);
+        await writeWhole(flags.html, store.localFolder, (path) => writeFile(path, markup));
+        print(`The calendar is in ${resolve(flags.html)}.`);
       } else if (flags.json) printJson({ lake: store.url, now: now.toISOString(), tables });
       else print(statusText(tables, settings, now.getTime(), flags));
       const failing = tables.flatMap((each) => {
@@ -155,19 +155,6 @@ function failingDays(
   const without = problems.filter(({ days: own }) => own.length === 0);
   const isIncluded = failOn.some((word) => word === 'failed' || word === 'problem');
   return isIncluded ? without.map(({ what }) => `${brand} ${name}: ${what}`) : [];
-}
-
-/** Replaces the page atomically, so that a half-written page is never seen. */
-async function writePage(file: string, markup: string): Promise<void> {
-  try {
-    const there = await lstat(file).catch(() => undefined);
-    if (there && !there.isFile()) await writeFile(file, markup);
-    else await replaceFile(file, markup);
-  } catch (error) {
-    const why = `The page ${file} cannot be written (${textOf(error, 'code')})`;
-    throw configError('page_unwritable', `${why}. Name another file: --html FILE.`);
-  }
-  print(`The calendar is in ${resolve(file)}.`);
 }
 
 function statusText(

@@ -1,7 +1,5 @@
-import { dayOf } from '../../shared/base/days.ts';
-import { configError } from '../../shared/base/errors.ts';
 import { type ReportOutcome, type SyncOutcome, isUnfinished } from '../../shared/base/outcome.ts';
-import { type RunOptions, brandSettingsOf, runSync, selectBrands } from '../../shared/run/run.ts';
+import { runSync } from '../../shared/run/run.ts';
 import { eventSink } from '../event-sink.ts';
 import { EXIT } from '../exit-codes.ts';
 import { rewriteDatabase } from '../open-database.ts';
@@ -35,7 +33,7 @@ export function addSync(program: CliCommand): void {
     .example('sync order_list --brand acme --from 2026-01-01 --to 2026-01-31')
     .action(async (reports: string[], flags: SyncFlags) => {
       const progress = showProgress();
-      const options = readable(await createRunOptions(flags, reports, progress.log), flags);
+      const { scope, ...options } = await createRunOptions(flags, reports, progress.log);
       // In S3, the deployed functions send events: an event that this command printed would be lost to them.
       const listens = { ...flags, json: flags.json && options.lake.store.localFolder !== undefined };
       // Until the outcome is printed: if a reader closes the pipe at an event, the process ends there.
@@ -46,7 +44,8 @@ export function addSync(program: CliCommand): void {
           isReceived = false;
           process.exitCode = EXIT.failed;
         });
-        return runSync({ ...options, ...limits, ...(events && { events }) });
+        const onlyEnabled = { ...scope, onlyEnabled: true };
+        return runSync({ ...options, scope: onlyEnabled, ...limits, ...(events && { events }) });
       });
       const outcome = await run.finally(progress.end);
       await rewriteDatabase(options.lake, options.settings);
@@ -58,29 +57,6 @@ export function addSync(program: CliCommand): void {
           'error: the command of --on-published has not received every event. They wait for its next run.',
         );
     });
-}
-
-/** @throws BrandReportsError `config` if a start date is in the future, or if every brand disables a named report */
-function readable(options: RunOptions, flags: SyncFlags): RunOptions {
-  const { scope } = options;
-  const brands = selectBrands(options).map((name) => ({ name, ...brandSettingsOf(options, name) }));
-  for (const { name, startDate, timeZone, reports } of brands) {
-    const today = dayOf((flags.now ?? new Date()).getTime(), timeZone);
-    const inScope = (report: string) => scope.reports?.includes(report) ?? true;
-    const late = Object.entries(reports).find(
-      ([report, own]) => own.enabled && inScope(report) && own.startDate > today,
-    );
-    if (!late) continue;
-    const [report, own] = late;
-    const place = own.startDate === startDate ? name : `${name}.reports.${report}`;
-    const found = `${flags.settings}: brands.${place}.startDate is "${own.startDate}"`;
-    throw configError('start_to_come', `${found}. Allowed: up to ${today}, which is today in ${timeZone}.`);
-  }
-  const isOff = (report: string) => !brands.some(({ reports }) => reports[report]?.enabled);
-  const off = scope.reports?.find(isOff);
-  if (off === undefined) return { ...options, scope: { ...scope, onlyEnabled: true } };
-  const found = `${flags.settings}: brands.${brands[0]?.name}.reports.${off}.enabled is false`;
-  throw configError('report_off', `${found}. Set it to true, or leave the report out.`);
 }
 
 const COLOURS = { complete: 'green', incomplete: 'yellow', busy: 'yellow', failed: 'red' } as const;

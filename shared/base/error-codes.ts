@@ -10,12 +10,12 @@ type Flags =
   | 'not_as_of';
 type Names = 'unknown_brand' | 'unknown_report' | 'unknown_table' | 'several_brands';
 type Answers = 'no_answer' | 'no_terminal' | 'not_confirmed' | 'place_taken';
-type Files = 'database_unwritable' | 'no_dbt_project' | 'page_unwritable';
+type Files = 'database_unwritable' | 'no_dbt_project';
 type Machine = 'address_space' | 'no_cache' | 'now_ahead' | 'port_unavailable' | 'unsafe_cache';
 type Queries = 'event_not_received' | 'not_known_then' | 'sql' | 'sql_refused';
 
-type Settings = 'end_date' | 'report_off' | 'settings' | 'settings_json' | 'settings_maintained';
-type MoreSettings = 'settings_missing' | 'settings_unreadable' | 'start_to_come';
+type Settings = 'end_date' | 'settings' | 'settings_json' | 'settings_maintained';
+type MoreSettings = 'settings_missing' | 'settings_unreadable';
 type Secrets = 'bad_credentials' | 'no_credentials' | 'other_base_url';
 
 type Lake = 'bad_lake' | 'bad_lake_owner' | 'demo_lake' | 'lake_folder' | 'no_lake' | 'other_format';

@@ -154,7 +154,7 @@ it.each([
   "dt NOT LIKE '%-09'",
   "dt >= '2026-03' AND dt < '2026-04'",
   "dt BETWEEN '2026-02-01' AND '2026-02-31'",
-  "dt <> '' AND dt NOT IN ('total')",
+  "dt <> '' AND dt NOT IN ('total') AND nullif(dt, '') > ''",
   "dt IN ('2026-03-08', '2026-03-09')",
   "substr(dt, 1, 7) = '2026-03' AND right(dt, 2) = '09'",
   "replace(dt, '-', '') = '20260309'",

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addDays } from '../../shared/base/days.ts';
@@ -6,52 +5,16 @@ import { runCli } from './run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from './sample-brand.ts';
 
 let sample: SampleBrandForCli;
-let settings: { brands: { acme: object } };
 beforeAll(async () => {
   sample = await serveSampleBrand({ daysBefore: 4 });
-  settings = JSON.parse(await readFile(join(sample.folder, 'settings.json'), 'utf8'));
 });
 afterAll(() => sample.close());
 
-const withBrand = (name: string, changes: object) =>
-  sample.writeSettings(name, { ...settings, brands: { acme: { ...settings.brands.acme, ...changes } } });
 const lakeNamed = (name: string) => join(sample.folder, name);
 async function sync(lake: string, file: string, ...more: string[]): Promise<void> {
   const flags = ['--settings', file, ...sample.flags.slice(2, 4), '--lake', lake, ...more];
   await runCli(['sync', ...flags]);
 }
-
-describe('sync', () => {
-  it.each<[string, string[], object, number, RegExp]>([
-    [
-      'a disabled report',
-      ['order_list'],
-      { reports: { order_list: { enabled: false } } },
-      2,
-      /soon\.json: brands\.acme\.reports\.order_list\.enabled is false\. Set it to true/,
-    ],
-    [
-      'a start date in the future',
-      [],
-      { startDate: '2999-01-01' },
-      2,
-      /soon\.json: brands\.acme\.startDate is "2999-01-01"\. Allowed: up to \d{4}-\d\d-\d\d,/,
-    ],
-    [
-      'a start date of a report in the future',
-      ['order_list'],
-      { reports: { order_list: { startDate: '2999-01-01' } } },
-      2,
-      /soon\.json: brands\.acme\.reports\.order_list\.startDate is "2999-01-01"/,
-    ],
-  ])('refuses %s', async (_name, args, changes, expected, message) => {
-    const file = await withBrand('soon.json', changes);
-    const from = ['--from', sample.today];
-    const flags = ['--lake', lakeNamed('none'), '--settings', file, ...sample.flags.slice(2, 4)];
-    const { code, stderr } = await runCli(['sync', ...args, ...from, ...flags]);
-    expect([code, stderr]).toEqual([expected, expect.stringMatching(message)]);
-  });
-});
 
 describe('status', () => {
   it('fails on the words that --fail-on names, and shows a failure once for all its days', async () => {

@@ -209,8 +209,8 @@ const QUERIES: readonly [what: string, sql: string, seeds: (keyof typeof SEEDS)[
     ['gap', 'restatement'],
   ],
   [
-    'SQL without a plan',
-    'PIVOT orders ON brand USING count(*) GROUP BY status',
+    'a PIVOT',
+    "PIVOT orders ON brand IN ('acme', 'globex') USING count(*) GROUP BY status",
     ['gap', 'restatement'],
     /globex/,
   ],
@@ -316,9 +316,9 @@ describe('a call that cannot be answered', () => {
     ['a file by a function', 'sql', { sql: "FROM read_csv('/etc/passwd')" }, /Permission Error/],
     ['a file of the lake', 'sql', { sql: "FROM read_text('LAKE/ledger/format.json')" }, /Permission Error/],
     [
-      'a file of the lake in SQL without a plan',
+      'a file of the lake below PIVOT',
       'sql',
-      { sql: "PIVOT (FROM read_text('LAKE/ledger/format.json')) ON content USING count(*)" },
+      { sql: "PIVOT (FROM read_text('LAKE/ledger/format.json')) ON content IN ('x') USING count(*)" },
       /Permission Error/,
     ],
     ['a log', 'sql', { sql: "FROM enable_logging('QueryLog')" }, /enable_logging/],
