@@ -91,7 +91,7 @@ describe('the policy of a reading laptop', () => {
     for (const prefix of ['raw', 'settings', 'damaged', 'deployments', 'query-results', 'leases', 'iceberg'])
       expect([prefix, allows('s3:GetObject', `arn:aws:s3:::lake/${prefix}/x`)]).toEqual([prefix, false]);
     const sync = await brandReports(['sync', ...sample.flags.slice(0, 4), '--lake', 's3://lake']);
-    expect([sync.code, sync.stdout + sync.stderr]).toEqual([1, expect.stringContaining('s3:PutObject')]);
+    expect([sync.code, sync.stdout + sync.stderr]).toEqual([1, expect.stringContaining('AccessDenied')]);
   });
 
   it('has only permissions that these commands use', () => {
