@@ -4,7 +4,6 @@ import type { BrandReport } from '../context/context.ts';
 import { addDays, monthOf } from '../base/days.ts';
 import {
   COVERAGE_PAGE_KEY,
-  DAMAGED_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
@@ -18,7 +17,6 @@ import {
   brandSettingsPrefix,
   dayPartition,
   icebergMetadataPrefix,
-  keyOfDamagedCopy,
   parseCloseKey,
   parseDayKey,
   parseLedgerKey,
@@ -43,7 +41,6 @@ export const KINDS = {
   lease: 'lease of the brand',
   settings: 'settings of the brand, unless days are named',
   query_results: 'results of Athena queries',
-  damaged: 'copies of damaged documents',
   previous: 'previous contents of all these objects',
 } as const;
 type Kind = keyof typeof KINDS;
@@ -166,16 +163,13 @@ export async function search(range: ErasedRange): Promise<Found[]> {
 
 /** No prefix begins with another one, so that no object is found twice. */
 function prefixesOf(places: readonly Place[]): string[] {
-  const all = [...new Set([...places.map(({ prefix }) => prefix), DAMAGED_PREFIX])];
+  const all = [...new Set(places.map(({ prefix }) => prefix))];
   return all.filter((prefix) => !all.some((other) => other !== prefix && prefix.startsWith(other)));
 }
 
 function placeAt(places: readonly Place[], key: string) {
-  const of = keyOfDamagedCopy(key);
-  const place = places.find(({ prefix }) => of.startsWith(prefix));
-  if (!place) return undefined;
-  const isErased = place.isErased(of);
-  return key === of ? { ...place, isErased } : { kind: 'damaged' as const, isRewritten: false, isErased };
+  const place = places.find(({ prefix }) => key.startsWith(prefix));
+  return place && { ...place, isErased: place.isErased(key) };
 }
 
 async function publishedRows({ lake, brand }: ErasedRange): Promise<ReadonlySet<string>> {
