@@ -142,20 +142,21 @@ export interface Found {
 export async function search(range: ErasedRange): Promise<Found[]> {
   const { store } = range.lake;
   const places = placesOf(range);
+  const placeAt = (key: string) => places.find(({ prefix }) => key.startsWith(prefix));
   const needed = await publishedRows(range);
   const found: Found[] = [];
   for (const prefix of prefixesOf(places)) {
     for await (const { key, bytes } of store.list(prefix)) {
-      const place = placeAt(places, key);
-      const isNeeded = place?.kind === 'derived' && needed.has(key);
-      const isErased = place?.isErased === true && !place.isRewritten && !isNeeded;
-      if (place) found.push({ kind: place.kind, name: key, bytes, isErased });
+      const place = placeAt(key);
+      if (!place) continue;
+      const isNeeded = place.isRewritten || (place.kind === 'derived' && needed.has(key));
+      found.push({ kind: place.kind, name: key, bytes, isErased: place.isErased(key) && !isNeeded });
     }
     for await (const version of store.noncurrent?.list(prefix) ?? []) {
       const { key, bytes } = version;
-      const place = placeAt(places, key);
+      const isErased = placeAt(key)?.isErased(key);
       const name = `${key} ${version.version}`;
-      if (place) found.push({ kind: 'previous', name, bytes, isErased: place.isErased, version });
+      if (isErased !== undefined) found.push({ kind: 'previous', name, bytes, isErased, version });
     }
   }
   return [...found, ...(await partitionsOf(range))];
@@ -165,11 +166,6 @@ export async function search(range: ErasedRange): Promise<Found[]> {
 function prefixesOf(places: readonly Place[]): string[] {
   const all = [...new Set(places.map(({ prefix }) => prefix))];
   return all.filter((prefix) => !all.some((other) => other !== prefix && prefix.startsWith(other)));
-}
-
-function placeAt(places: readonly Place[], key: string) {
-  const place = places.find(({ prefix }) => key.startsWith(prefix));
-  return place && { ...place, isErased: place.isErased(key) };
 }
 
 async function publishedRows({ lake, brand }: ErasedRange): Promise<ReadonlySet<string>> {
