@@ -9,7 +9,6 @@ import { openLake } from '../shared/adapters/open-lake.ts';
 import { mayChange } from '../shared/adapters/others-may.ts';
 import { sendRequest } from '../shared/adapters/send-request.ts';
 import { configError } from '../shared/base/errors.ts';
-import { closestMatch } from '../shared/settings/closest-match.ts';
 import { holderText } from '../shared/lake/brand-lease.ts';
 import { StoredSettings } from '../shared/lake/brand-settings.ts';
 import { createLakeDocuments } from '../shared/lake/lake-documents.ts';
@@ -131,8 +130,7 @@ export function reportNamed(name: string): ReportDefinition {
   const found = all.find((report) => report.name === name || report.table === name);
   if (found) return found;
   const allowed = all.map((report) => `${report.name} (table ${report.table})`);
-  const names = all.flatMap((report) => [report.name, report.table]);
-  throw unknown('report', name, allowed, closestMatch(name, names));
+  throw unknown('report', name, allowed);
 }
 
 /** @returns the name, if it is a brand of the settings. @throws BrandReportsError `config` that lists the brands */
@@ -141,15 +139,9 @@ export function brandNamed(name: string, { brands }: Settings): string {
   throw unknown('brand', name, Object.keys(brands));
 }
 
-/** The error for a name that is not among the allowed ones. @param meant a suggestion, by default the closest match */
-export function unknown(
-  what: 'brand' | 'report' | 'table',
-  name: string,
-  allowed: readonly string[],
-  meant = closestMatch(name, allowed),
-) {
-  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-  return configError(`unknown_${what}`, `Unknown ${what} "${name}". Allowed: ${allowed.join(', ')}.${hint}`);
+/** The error for a name that is not among the allowed ones. */
+export function unknown(what: 'brand' | 'report' | 'table', name: string, allowed: readonly string[]) {
+  return configError(`unknown_${what}`, `Unknown ${what} "${name}". Allowed: ${allowed.join(', ')}.`);
 }
 
 export function checkOrder(from: string | undefined, to: string | undefined): void {

@@ -116,8 +116,7 @@ function withNames(thrown: unknown, csvs: readonly CsvTable[] = []): unknown {
     /^Catalog Error: Table with name (\S+) does not exist!/.exec(textOf(thrown, 'message')) ?? [];
   const names = [...tableNames(), ...csvs.map((csv) => csv.name)];
   if (name === undefined || names.includes(name.toLowerCase())) return thrown;
-  const ofReport = Object.hasOwn(reports, name) ? reports[name]?.table : undefined;
-  return unknown('table', name, names, ofReport);
+  return unknown('table', name, names);
 }
 
 function csvTable(text: string, before: CsvTable[] = []): CsvTable[] {

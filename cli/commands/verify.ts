@@ -310,11 +310,10 @@ function verifyText(documents: readonly FoundDocument[], tables: readonly Verifi
   return [table(cells), '', ...texts, verdict, ...advised, ...next].join('\n');
 }
 
-function documentText({ key, problem, outcome, remedy, copy }: FoundDocument): string {
+function documentText({ key, problem, outcome, remedy }: FoundDocument): string {
   const isRestored = outcome === 'restored';
   return [
     `${styleText(isRestored ? 'green' : 'red', key)}: ${oneLine(withRunnableCommands(problem))}`,
     `    ${isRestored ? 'done' : outcome === 'damaged' ? '--restore would' : outcome}: ${oneLine(withRunnableCommands(remedy))}`,
-    ...(copy === undefined ? [] : [`    copy of its bytes: ${oneLine(copy)}`]),
   ].join('\n');
 }

@@ -19,7 +19,7 @@ import {
   observe,
 } from '../table/columns.ts';
 import { Amounts } from '../table/amounts.ts';
-import { Digest, RowHashes } from '../table/digest.ts';
+import { Digest } from '../table/digest.ts';
 import { loadCodedFile, loadParquet } from '../table/load-parquet.ts';
 import { damageOf, fileIn } from '../table/readable-file.ts';
 import { ROW_GROUP_BYTES, maxRowsOfGroup } from '../table/row-group-limits.ts';
@@ -28,7 +28,7 @@ import { fieldsWithMeaning, keyProblem } from '../planning/primary-key.ts';
 import type { RecordKey, RecordList } from '../records/record-list.ts';
 import type { BuildContext } from '../context/context.ts';
 import type { OpenDay } from '../context/open-day.ts';
-import { NotedKey, areChangesIntact } from '../history/index.ts';
+import { areChangesIntact } from '../history/index.ts';
 import { type KeyRule, type Verdict, type Versions, createRowsOfDay } from './rows-of-day.ts';
 import {
   type StagedDay,
@@ -42,10 +42,6 @@ import {
 /** The version to commit; if the content has not changed, `snapshot` is the committed snapshot. */
 export type BuiltSnapshot = VersionContent & {
   unchanged: boolean;
-  /** The hashes of its rows, if it replaces a closed day: they show which rows it changes. */
-  hashes?: RowHashes;
-  /** The values of its key, unless the key of the day's chain of changes is chosen already. */
-  noted?: NotedKey;
 };
 
 export interface KeyConflict extends Versions {
@@ -83,16 +79,12 @@ export interface Builder {
 }
 
 export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Basis): Promise<Builder> {
-  const { lake, report, settings } = ctx;
+  const { lake, settings } = ctx;
   const { day, committed, keys } = open;
   const snapshot = ctx.newId();
-  const { state } = committed ?? {};
-  const hashes = state === undefined || state === 'open' ? undefined : new RowHashes();
-  const digest = new Digest(hashes);
+  const digest = new Digest();
   const rowsOfDay = createRowsOfDay(ctx, day, basis.keyField, basis.rule);
   const observations: Observations = {};
-  const isKeyOpen = committed?.history?.key === undefined;
-  let noted: NotedKey | undefined;
   let { columns } = basis;
   const width = (columns ?? (await ctx.schema.cached()).columns).length;
   const wanted = fieldsWithMeaning(ctx);
@@ -102,20 +94,11 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
     const known = await ctx.schema.cached();
     const chosen = columns ?? growSchema(known, observations, settings.columns, wanted).columns;
     const output = lake.store.create(keys.version(snapshot));
-    if (isKeyOpen)
-      noted = new NotedKey({
-        report,
-        settings,
-        columns: chosen,
-        fields: settings.fields,
-        keyIsNone: basis.rule === 'is_none',
-      });
     return {
       columns: chosen,
       file: writeParquet(output, chosen, digest),
       facts: new ColumnFacts(chosen),
       amounts: new Amounts(chosen, settings.fields),
-      count: (rows, named) => noted?.count(rows, named) ?? named,
     };
   });
   let current: Slice | undefined;
@@ -155,18 +138,12 @@ export async function createBuilder(ctx: BuildContext, open: OpenDay, basis: Bas
         const { snapshot: same, rows, bytes, values } = committed;
         const content = { snapshot: same, rows, bytes, digest: committed.digest };
         const { filled } = values ?? {};
-        return {
-          ...content,
-          values: { ...(filled && { filled }), ...counted },
-          unchanged: true,
-          ...(noted && { noted }),
-        };
+        return { ...content, values: { ...(filled && { filled }), ...counted }, unchanged: true };
       }
       const { filled, ...written } = await file.finish();
       isEnded = true;
       const values = { filled: fullest(filled), ...counted };
-      const content = { snapshot, ...written, digest: digest.value(), values };
-      return { ...content, unchanged: false, ...(hashes && { hashes }), ...(noted && { noted }) };
+      return { snapshot, ...written, digest: digest.value(), values, unchanged: false };
     },
     async abort() {
       if (isEnded) return;

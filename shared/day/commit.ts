@@ -18,7 +18,7 @@ import { type OpenDay, changeDay } from '../context/open-day.ts';
 export async function commit(
   ctx: RunContext,
   attempt: Attempt,
-  { unchanged, hashes, noted, ...snapshot }: BuiltSnapshot,
+  { unchanged, ...snapshot }: BuiltSnapshot,
   { continuation, isAccepted }: { continuation: string; isAccepted: boolean },
 ): Promise<{ open: OpenDay; kept?: number }> {
   const { policy, runId } = ctx;
@@ -61,7 +61,6 @@ export async function commit(
   const content = { ...snapshot, unchanged, at: recorded.readFrom, queryFingerprint };
   const open = await replaceVersion(ctx, attempt, {
     runId,
-    ...(!keeps && { hashes, noted }),
     reading: { continuation, ...(keeps && { disregarded }) },
     endedMs,
     cause: 'reading',
@@ -84,9 +83,7 @@ export async function commit(
   return { open, ...(keeps && { kept: keeps.rows }) };
 }
 
-export interface Replacement
-  extends Pick<DayCommit, 'runId' | 'reading'>,
-    Pick<Replaced, 'hashes' | 'noted' | 'cause'> {
+export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'>, Pick<Replaced, 'cause'> {
   /** What the ledger records from then on. Findings of data checks may be copied from the version before. */
   next: (before: Committed | undefined) => Omit<Committed, 'history'>;
   /** When the reading that replaces the version ended, by the service's time; missing: now. */

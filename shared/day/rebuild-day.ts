@@ -119,11 +119,10 @@ async function commit(
   ctx: RebuildContext,
   open: OpenDay,
   committed: Committed,
-  { unchanged: _unchanged, hashes, noted, ...content }: BuiltSnapshot,
+  { unchanged: _unchanged, ...content }: BuiltSnapshot,
 ): Promise<void> {
   await replaceVersion(ctx, open, {
     runId: ctx.runId,
-    ...{ hashes, noted },
     cause: 'rebuild',
     next: (before = committed) => {
       // They must not stay if the new content has no values.

@@ -19,7 +19,7 @@ import {
   changedRecords,
   mostChangedColumn,
 } from './changed-records.ts';
-import { NO_KEY, type NotedKey, chosenKey, keyOfName } from './record-key.ts';
+import { NO_KEY, chosenKey, keyOfName } from './record-key.ts';
 import { type ChangeCause, writeChange } from './write-change.ts';
 
 export type HistoryContext = Pick<
@@ -32,10 +32,6 @@ export interface Replaced {
   after: Omit<Committed, 'history'>;
   cause: ChangeCause;
   endedMs?: number | undefined;
-  /** The hashes of the new version's rows, if they are known; otherwise it is read. */
-  hashes?: RowHashes | undefined;
-  /** What was noted of the new version's rows; otherwise the key of a day's chain is chosen from the version. */
-  noted?: NotedKey | undefined;
 }
 
 /** The changes of a day may have this many times the bytes of its version. */
@@ -78,11 +74,11 @@ async function begun(
   ctx: HistoryContext,
   day: string,
   { lastPlace }: Pick<DayEntry, 'lastPlace'>,
-  { after, noted }: Replaced,
+  { after }: Replaced,
   by: string,
 ): Promise<DayHistory> {
   const { readFrom, timeZone, rows } = after;
-  const key = rows === 0 ? undefined : await keyOrDamage(ctx, day, after, noted?.uniqueOf(rows));
+  const key = rows === 0 ? undefined : await keyOrDamage(ctx, day, after);
   // After an erasure, places go on counting: a close may name an earlier place of the day.
   const place = lastPlace === undefined ? 0 : lastPlace + 1;
   return {
@@ -93,13 +89,7 @@ async function begun(
   };
 }
 
-async function keyOrDamage(
-  ctx: HistoryContext,
-  day: string,
-  version: Version,
-  unique: string | undefined,
-): Promise<string | undefined> {
-  if (unique !== undefined) return keptKey(ctx, unique);
+async function keyOrDamage(ctx: HistoryContext, day: string, version: Version): Promise<string | undefined> {
   const { openCodedFile } = await loadCodedFile();
   try {
     return await keyOf(ctx, await openCodedFile(fileOf(ctx, day, version)), version);
@@ -122,11 +112,7 @@ async function keyOf(ctx: HistoryContext, file: CodedFile, { values }: Version):
     fields,
     keyIsNone: values?.keyIsNone ?? false,
   });
-  return keptKey(ctx, key);
-}
-
-/** The name of the key by which the chain of a day is compared from now on; the table's schema has it first. */
-async function keptKey({ schema }: HistoryContext, key: string): Promise<string> {
+  // The table's schema has the name first by which the chain of a day is compared from now on.
   if (key !== NO_KEY && !(await schema.cached()).keys?.includes(key))
     await schema.update((current) =>
       current.keys?.includes(key) ? current : { ...current, keys: [...(current.keys ?? []), key] },
@@ -196,7 +182,7 @@ interface Compared {
 async function comparedVersions(
   ctx: HistoryContext,
   day: string,
-  { before, after, known, hashes }: Change,
+  { before, after, known }: Change,
 ): Promise<Compared> {
   const { digestOf, openCodedFile } = await loadCodedFile();
   const oldFile = await openCodedFile(fileOf(ctx, day, before));
@@ -204,8 +190,8 @@ async function comparedVersions(
   const oldHashes = new RowHashes();
   if ((await digestOf(oldFile, oldHashes)) !== before.digest)
     throw new Error(`the digest of version ${before.snapshot} differs from the committed digest`);
-  const newHashes = hashes ?? new RowHashes();
-  if (!hashes) await digestOf(newFile, newHashes);
+  const newHashes = new RowHashes();
+  await digestOf(newFile, newHashes);
   const name =
     known.key ?? (await keyOf(ctx, before.rows > 0 ? oldFile : newFile, before.rows > 0 ? before : after));
   const { columns } = await ctx.schema.cached();

@@ -7,5 +7,4 @@ export {
   historyAfter,
 } from './day-history.ts';
 export { haveMoved, movedSince } from './moved-records.ts';
-export { NotedKey } from './record-key.ts';
 export { rowsAt } from './rows-at.ts';

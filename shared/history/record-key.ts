@@ -4,7 +4,7 @@
  */
 import { type Column, typeSpec } from '../base/column-types.ts';
 import type { CodedFile } from '../table/coded-columns.ts';
-import type { CodedColumn, NamedColumn } from '../table/coded-rows.ts';
+import type { CodedColumn } from '../table/coded-rows.ts';
 import { countOf, readerOf } from '../table/column-facts.ts';
 import { RowHashes, columnHashes } from '../table/digest.ts';
 import { HashIndex } from '../table/hash-index.ts';
@@ -108,39 +108,6 @@ function namedKeys({ report, settings, columns, keyIsNone }: KeyRules): RecordKe
 
 function isPart(part: KeyPart): boolean {
   return part.length > 0 && part.every(isPlace);
-}
-
-/**
- * Notes the values of the best possible key while the rows of a version are written, so that the first close of a day does
- * not read its version again. Parts of a key in several columns are not noted: no two columns of a row group are in memory.
- */
-export class NotedKey {
-  readonly #key: RecordKey | undefined;
-  readonly #hashes = new RowHashes();
-  #rows = 0;
-
-  constructor(rules: KeyRules) {
-    const [best = []] = possibleKeys(rules);
-    this.#key = new Set(columnsOfKey(best)).size === 1 ? best : undefined;
-  }
-
-  *count(rows: number, columns: Iterable<NamedColumn>): Generator<NamedColumn, void, undefined> {
-    const [name] = this.#key ? columnsOfKey(this.#key) : [];
-    for (const named of columns) {
-      if (this.#key && named[0] === name) {
-        const texts = keyColumn(rows, new Map([named]), this.#key);
-        this.#hashes.append(columnHashes(rows, texts ? [['_key', texts]] : []));
-        this.#rows += rows;
-      }
-      yield named;
-    }
-  }
-
-  /** The name of the key if each of these rows has one of its own. */
-  uniqueOf(rows: number): string | undefined {
-    const isUnique = this.#key && rows === this.#rows && rankOf(this.#hashes.all()) === UNIQUE;
-    return this.#key && isUnique ? keyName(this.#key) : undefined;
-  }
 }
 
 /** A floating point number has another text in every engine, and a name with these signs could not be read back. */

@@ -31,7 +31,6 @@ export const COVERAGE_PAGE_KEY = `${STATUS_PREFIX}coverage.html`;
 export const BRAND_PAGES_PREFIX = `${STATUS_PREFIX}coverage/`;
 export const WATCH_KEY = `${STATUS_PREFIX}watch.json`;
 export const CATALOG_STAMP_KEY = `${STATUS_PREFIX}catalog.json`;
-export const DAMAGED_PREFIX = 'damaged/';
 /** Where Athena writes the results of queries; a lifecycle rule expires them. */
 export const QUERY_RESULTS_PREFIX = 'query-results/';
 /** Documents that change only by compare-and-swap: the truth about the lake, which no run deletes. */
@@ -41,7 +40,6 @@ export const OTHER_PREFIXES: readonly string[] = [
   RAW_PREFIX,
   LEASES_PREFIX,
   ICEBERG_PREFIX,
-  DAMAGED_PREFIX,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
 ];
@@ -196,17 +194,6 @@ export function parseBrandSettingsKey(key: string): { brand: string; hash?: stri
     /^schema\/settings\/([a-z0-9][a-z0-9-]{0,40})\/(current|[0-9a-f]{64})\.json$/.exec(key) ?? [];
   if (brand === undefined || name === undefined) return undefined;
   return name === 'current' ? { brand } : { brand, hash: name };
-}
-
-export function damagedCopyKey(key: string, at: Date): string {
-  return `${DAMAGED_PREFIX}${key}.${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-}
-
-/** The inverse of `damagedCopyKey`; any other key is returned unchanged. */
-export function keyOfDamagedCopy(key: string): string {
-  return key.startsWith(DAMAGED_PREFIX)
-    ? key.slice(DAMAGED_PREFIX.length).replace(/\.\d{8}T\d{6}Z$/, '')
-    : key;
 }
 
 export function brandOfState(key: string): string | undefined {

@@ -4,7 +4,6 @@ import type { BrandReport } from '../context/context.ts';
 import { addDays, monthOf } from '../base/days.ts';
 import {
   COVERAGE_PAGE_KEY,
-  DAMAGED_PREFIX,
   LEDGER_TABLES,
   QUERY_RESULTS_PREFIX,
   STATUS_PREFIX,
@@ -18,7 +17,6 @@ import {
   brandSettingsPrefix,
   dayPartition,
   icebergMetadataPrefix,
-  keyOfDamagedCopy,
   parseCloseKey,
   parseDayKey,
   parseLedgerKey,
@@ -43,7 +41,6 @@ export const KINDS = {
   lease: 'lease of the brand',
   settings: 'settings of the brand, unless days are named',
   query_results: 'results of Athena queries',
-  damaged: 'copies of damaged documents',
   previous: 'previous contents of all these objects',
 } as const;
 type Kind = keyof typeof KINDS;
@@ -145,20 +142,21 @@ export interface Found {
 export async function search(range: ErasedRange): Promise<Found[]> {
   const { store } = range.lake;
   const places = placesOf(range);
+  const placeAt = (key: string) => places.find(({ prefix }) => key.startsWith(prefix));
   const needed = await publishedRows(range);
   const found: Found[] = [];
   for (const prefix of prefixesOf(places)) {
     for await (const { key, bytes } of store.list(prefix)) {
-      const place = placeAt(places, key);
-      const isNeeded = place?.kind === 'derived' && needed.has(key);
-      const isErased = place?.isErased === true && !place.isRewritten && !isNeeded;
-      if (place) found.push({ kind: place.kind, name: key, bytes, isErased });
+      const place = placeAt(key);
+      if (!place) continue;
+      const isNeeded = place.isRewritten || (place.kind === 'derived' && needed.has(key));
+      found.push({ kind: place.kind, name: key, bytes, isErased: place.isErased(key) && !isNeeded });
     }
     for await (const version of store.noncurrent?.list(prefix) ?? []) {
       const { key, bytes } = version;
-      const place = placeAt(places, key);
+      const isErased = placeAt(key)?.isErased(key);
       const name = `${key} ${version.version}`;
-      if (place) found.push({ kind: 'previous', name, bytes, isErased: place.isErased, version });
+      if (isErased !== undefined) found.push({ kind: 'previous', name, bytes, isErased, version });
     }
   }
   return [...found, ...(await partitionsOf(range))];
@@ -166,16 +164,8 @@ export async function search(range: ErasedRange): Promise<Found[]> {
 
 /** No prefix begins with another one, so that no object is found twice. */
 function prefixesOf(places: readonly Place[]): string[] {
-  const all = [...new Set([...places.map(({ prefix }) => prefix), DAMAGED_PREFIX])];
+  const all = [...new Set(places.map(({ prefix }) => prefix))];
   return all.filter((prefix) => !all.some((other) => other !== prefix && prefix.startsWith(other)));
-}
-
-function placeAt(places: readonly Place[], key: string) {
-  const of = keyOfDamagedCopy(key);
-  const place = places.find(({ prefix }) => of.startsWith(prefix));
-  if (!place) return undefined;
-  const isErased = place.isErased(of);
-  return key === of ? { ...place, isErased } : { kind: 'damaged' as const, isRewritten: false, isErased };
 }
 
 async function publishedRows({ lake, brand }: ErasedRange): Promise<ReadonlySet<string>> {

@@ -7,9 +7,9 @@ import { ensureTable, ensureTableAndViews } from '../catalog/ensure-tables.ts';
 import { monthOf, monthsFrom } from '../base/days.ts';
 import { type BrandReportsError, asBrandReportsError, stackOf } from '../base/errors.ts';
 import { publishIceberg } from '../catalog/iceberg/index.ts';
-import type { Adoption, StoredSettings } from '../lake/brand-settings.ts';
+import type { Adoption } from '../lake/brand-settings.ts';
 import { readOrDamage } from '../lake/cas-document.ts';
-import { type LakeDocuments, createLakeDocuments } from '../lake/lake-documents.ts';
+import { createLakeDocuments } from '../lake/lake-documents.ts';
 import { sizeOfSchema } from '../lake/schema.ts';
 import { withoutHints } from '../lake/report-state.ts';
 import { type ReportOutcome, type Status, errorSummary } from '../base/outcome.ts';
@@ -51,24 +51,15 @@ export async function rebuildDays(options: RebuildOptions): Promise<RebuildOutco
   const reports: RebuiltReport[] = [];
   for (const brand of selectBrands(options))
     for (const report of selectReports(options, brand)) {
-      const ctx = createRebuildContext({ ...options, stored }, documents, { brand, report, runId });
+      const settings = settingsOf(options, brand, report);
+      const of = { brand, report, policy: settings.policy };
+      const ctx: RebuildContext = {
+        ...{ ...createBrandReport({ ...options, stored }, documents, of), ...settings, runId },
+        progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
+      };
       reports.push(await rebuildReport(ctx, options, time));
     }
   return { status: worstOf(reports.map(({ status }) => status)), reports };
-}
-
-function createRebuildContext(
-  options: RebuildOptions & { stored: StoredSettings },
-  documents: LakeDocuments,
-  { brand, report, runId }: Pick<RebuildContext, 'brand' | 'report' | 'runId'>,
-): RebuildContext {
-  const settings = settingsOf(options, brand, report);
-  return {
-    ...createBrandReport(options, documents, { brand, report, policy: settings.policy }),
-    ...settings,
-    runId,
-    progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
-  };
 }
 
 async function rebuildReport(
@@ -82,7 +73,9 @@ async function rebuildReport(
     const { committed, damage } = await committedDays(ctx, from, to);
     const months = [...new Set(committed.map(monthOf))];
     ctx.log({ event: 'report_planned', dueDays: committed.length });
-    const sizeBefore = await prepare(ctx, months);
+    await ctx.reportState.update((state) => withoutHints(state, months));
+    await ensureTable(ctx);
+    const sizeBefore = sizeOfSchema(await ctx.schema.cached());
     for (const day of committed) {
       const pending = { dt: day, outcome: 'pending' as const, rows: 0 };
       const rebuilt = time.tryStartDay() ? await rebuildDay(ctx, day) : pending;
@@ -115,12 +108,6 @@ async function committedDays(
         if (entry.committed && from <= day && day <= to) committed.push(day);
   }
   return { committed: committed.sort(), ...(first && { damage: first }) };
-}
-
-async function prepare(ctx: RebuildContext, months: readonly string[]): Promise<number> {
-  await ctx.reportState.update((state) => withoutHints(state, months));
-  await ensureTable(ctx);
-  return sizeOfSchema(await ctx.schema.cached());
 }
 
 async function finish(

@@ -1,7 +1,6 @@
 import { type RecordKey, fieldsOfKey } from '../records/record-list.ts';
 import type { ReportDefinition } from '../reports/definition.ts';
 import type { ReportSettings } from '../settings/settings.ts';
-import { closestMatch } from '../settings/closest-match.ts';
 
 interface KeyedReport {
   report: Pick<ReportDefinition, 'primaryKey' | 'likelyKeys'>;
@@ -58,8 +57,6 @@ export function keyProblem(key: RecordKey, evidence: KeyEvidence): string | unde
   const unmet = fieldsOfKey(key).filter((field) => !met.has(field));
   if (unmet.length === 0)
     return `${withoutKey} of ${records} records have no ${keyText(key)}, or share it with another record of the same page`;
-  const meant = unmet.flatMap((field) => closestMatch(field, fields) ?? []);
   const more = met.size > MAX_NAMES ? ` and ${met.size - MAX_NAMES} more` : '';
-  const hint = meant.length > 0 ? `, did you mean ${meant.join(', ')}?` : '';
-  return `no record has ${keyText(unmet)}${hint} (fields: ${fields.slice(0, MAX_NAMES).join(', ')}${more})`;
+  return `no record has ${keyText(unmet)} (fields: ${fields.slice(0, MAX_NAMES).join(', ')}${more})`;
 }

@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import type { ErrorCode } from '../base/error-codes.ts';
 import { BrandReportsError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
-import { closestMatch } from './closest-match.ts';
 
 // The error text of a schema contains only what is allowed. `parseInput` puts the path and the value before it.
 
@@ -21,8 +20,10 @@ export function text(
   test: (value: string) => boolean,
   meant = (_wrong: string): readonly string[] => [],
 ) {
-  const error = ({ input }: { input?: unknown }) =>
-    typeof input === 'string' ? allowed + didYouMean(meant(input)) : allowed;
+  const error = ({ input }: { input?: unknown }) => {
+    const likely = typeof input === 'string' ? meant(input).join(' or ') : '';
+    return likely === '' ? allowed : `${allowed}; did you mean ${likely}?`;
+  };
   return z.string({ error }).check(z.refine(test, { error }));
 }
 
@@ -35,7 +36,7 @@ export function bool() {
 }
 
 export function oneOf<const Words extends readonly string[]>(...words: Words) {
-  return z.enum(words, { error: ({ input }) => words.join(', ') + didYouMean(closest(input, words)) });
+  return z.enum(words, { error: words.join(', ') });
 }
 
 export function number(min: number, max: number, allowed = `a number from ${min} to ${max}`) {
@@ -74,17 +75,8 @@ function unknownKey(path: PropertyKey[], allowed: string): string {
   const key = String(path.at(-1));
   const hint = /^(bid|token|secret|password|credentials?)$/i.test(key)
     ? '; credentials belong in the secret that secretName names, or in the file of --credentials'
-    : didYouMean(closest(key, allowed.split(', ')));
+    : '';
   return `${pathText(path)} is unknown; allowed: ${allowed}${hint}`;
-}
-
-function closest(input: unknown, words: readonly string[]): string[] {
-  const word = typeof input === 'string' ? closestMatch(input, words) : undefined;
-  return word === undefined ? [] : [word];
-}
-
-function didYouMean(words: readonly string[]): string {
-  return words.length === 0 ? '' : `; did you mean ${words.join(' or ')}?`;
 }
 
 function pathText(path: readonly PropertyKey[]): string {

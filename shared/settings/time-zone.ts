@@ -1,6 +1,4 @@
 /** Intl also accepts abbreviations and offsets: it takes BST for Dhaka, EST for Panama, and an offset has no summer time. */
-import { closestMatch } from './closest-match.ts';
-
 /** Zones of many brands, with abbreviations and other names. One of these is shown for zones with the same days. */
 const USUAL: Readonly<Record<string, string>> = {
   UTC: 'GMT UCT Z ZULU',
@@ -60,19 +58,13 @@ export function usualName(zones: readonly string[]): string | undefined {
 /** The zones that somebody probably means who writes this text, three at most. */
 export function likelyZones(text: string): string[] {
   const written = text.trim();
-  const zones = allTimeZones();
-  const named = (name: string) =>
-    zones.filter((zone) => plain(zone) === plain(written) || plain(cityOf(zone)) === name);
   const city = plain(cityOf(written));
+  const named = allTimeZones().filter(
+    (zone) => plain(zone) === plain(written) || plain(cityOf(zone)) === city,
+  );
   const known = intlName(written) ?? '';
   const byIntl = isTimeZone(known) ? [known] : [];
-  const found = [
-    atOffset(written),
-    named(city),
-    abbreviated(written),
-    byIntl,
-    named(closestMatch(city, zones.map(cityOf).map(plain)) ?? ''),
-  ];
+  const found = [atOffset(written), named, abbreviated(written), byIntl];
   return [...new Set(found.find((each) => each.length > 0))].slice(0, 3);
 }
 

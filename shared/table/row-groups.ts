@@ -14,8 +14,6 @@ export interface RowGroupTarget {
   file: ParquetFile;
   facts: ColumnFacts;
   amounts: Amounts;
-  /** Counts something else of the columns that it passes on. */
-  count: (rows: number, columns: Iterable<NamedColumn>) => Iterable<NamedColumn>;
 }
 
 /** Small, because most days have few rows, and memory outside the heap starts full garbage collections. */
@@ -59,11 +57,11 @@ export class RowGroups {
 
   async flush(): Promise<RowGroupTarget> {
     this.#target ??= await this.#open();
-    const { columns, file, facts, amounts, count } = this.#target;
+    const { columns, file, facts, amounts } = this.#target;
     const { rows } = this.#records;
     if (rows === 0) return this.#target;
     const counted = amounts.count(rows, facts.count(rows, this.#columns(rows, columns, facts)));
-    await file.writeGroup(rows, count(rows, counted));
+    await file.writeGroup(rows, counted);
     this.#largest = this.largest;
     this.#records.clear();
     this.#times = [undefined];

@@ -1,13 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import type { Column } from '../../shared/base/column-types.ts';
-import { NotedKey, chosenKey } from '../../shared/history/record-key.ts';
-import { openCodedFile } from '../../shared/table/coded-columns.ts';
-import { CodedRows } from '../../shared/table/coded-rows.ts';
 import type { Row } from '../../shared/table/columns.ts';
-import { orders as report } from '../../shared/reports/orders.ts';
-import { runs } from '../fixtures/property-runs.ts';
-import { parquetOf, readable } from '../table/parquet-files.ts';
 import { dayOf, HOUR } from './day.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -128,37 +121,6 @@ describe('the key of a day', () => {
     const settings = { ...(setting !== undefined && { key: setting }), fields: { order_id: 'order_id' } };
     await day.replaceBy({ rows, settings });
     expect(day.committed?.history?.key).toBe(key);
-  });
-
-  it('is noted, while rows are written, as it would be chosen from the version', async () => {
-    const text = fc.constantFrom('', 'a', 'b', 'c', 'd', '{"id":1}', '{"id":2}', undefined);
-    const row = fc.record({ transid: text, order_id: text, share: fc.constantFrom(1, 2, undefined) });
-    const found = { noted: 0, left: 0 };
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.array(row, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 2 }),
-        fc.constantFrom(undefined, 'transid', 'order_id', 'order_id.id', 'share', ['order_id', 'transid']),
-        fc.boolean(),
-        async (groups, key, keyIsNone) => {
-          const settings = key === undefined ? undefined : { key };
-          const rules = { report, settings, columns: COLUMNS, fields: {}, keyIsNone };
-          const noted = new NotedKey(rules);
-          for (const rows of groups) {
-            const coded = new CodedRows();
-            for (const each of rows) coded.append(each);
-            expect([...noted.count(rows.length, coded.columns())]).toEqual([...coded.columns()]);
-          }
-          const rows = groups.flat();
-          const unique = noted.uniqueOf(rows.length);
-          found[unique === undefined ? 'left' : 'noted'] += 1;
-          if (unique === undefined) return;
-          const file = await openCodedFile(readable(await parquetOf(COLUMNS, rows)));
-          expect(unique).toBe(await chosenKey(file, rules));
-        },
-      ),
-      runs(300),
-    );
-    expect(Math.min(found.noted, found.left)).toBeGreaterThan(0);
   });
 
   it('stays for the chain, and the schema has each key that was used', async () => {

@@ -88,7 +88,7 @@ describe('the policy of a reading laptop', () => {
     for (const key of ['ledger/order_list/acme/2026-01.json', 'snapshots/orders/x.parquet'])
       for (const action of ['s3:PutObject', 's3:DeleteObject'])
         expect([action, key, allows(action, `arn:aws:s3:::lake/${key}`)]).toEqual([action, key, false]);
-    for (const prefix of ['raw', 'settings', 'damaged', 'deployments', 'query-results', 'leases', 'iceberg'])
+    for (const prefix of ['raw', 'settings', 'deployments', 'query-results', 'leases', 'iceberg'])
       expect([prefix, allows('s3:GetObject', `arn:aws:s3:::lake/${prefix}/x`)]).toEqual([prefix, false]);
     const sync = await brandReports(['sync', ...sample.flags.slice(0, 4), '--lake', 's3://lake']);
     expect([sync.code, sync.stdout + sync.stderr]).toEqual([1, expect.stringContaining('AccessDenied')]);

@@ -4,7 +4,6 @@ import {
   chunkName,
   attemptPrefix,
   brandPartitions,
-  damagedCopyKey,
   dayPartition,
   brandStateKey,
   ledgerKey,
@@ -46,11 +45,6 @@ describe('keys of a lake', () => {
     const state = brandStateKey('acme');
     expect([brandOfState(state), brandOfState(`old/${state}`)]).toEqual(['acme', undefined]);
     expect(brandOfState(ledgerKey('order_list', 'acme', '2026-01'))).toBeUndefined();
-  });
-
-  it('of copies of damaged documents contain the original key and the time', () => {
-    const at = new Date('2026-01-31T06:00:00.123Z');
-    expect(damagedCopyKey(schemaKey('orders'), at)).toBe('damaged/schema/orders.json.20260131T060000Z');
   });
 
   it('can be parsed back to the ledger', () => {

@@ -8,7 +8,6 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, addDays, dayOf, daysFrom } from '../../shar
 import { type ReportName, restate } from '../../sample/brand.ts';
 import {
   closeKey,
-  damagedCopyKey,
   leaseKey,
   ledgerKey,
   brandStateKey,
@@ -111,9 +110,7 @@ async function filledLake(names: readonly string[] = REPORTS): Promise<Filled> {
   const scope = { reports: names, from: FIRST, to: TODAY };
   await sync(lake, { scope }, kept);
   await sync(lake, { deadline: NO_TIME, scope }, kept);
-  const key = ledgerKey('order_list', BRAND, '2026-03');
-  const ledger = lake.store.objects.get(key) ?? fail();
-  lake.store.objects.set(damagedCopyKey(key, new Date(lake.nowMs)), ledger);
+  const ledger = lake.store.objects.get(ledgerKey('order_list', BRAND, '2026-03')) ?? fail();
   const results = { ...ledger, body: Buffer.from(markOf('order_list', FIRST)) };
   for (const folder of ['', `brand=${BRAND}/`])
     lake.store.objects.set(`query-results/${folder}1.csv`, results);

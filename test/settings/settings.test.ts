@@ -92,11 +92,11 @@ describe('settings', () => {
     ['brands is an object; allowed: one brand or more', { brands: {} }],
     ['brands.Acme! is "Acme!"; allowed: lower-case', { brands: { 'Acme!': ACME } }],
     [
-      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, catalogs, deployment; did you mean pagesInFlight?',
+      'pagesInflight is unknown; allowed: brands, requestsPerSecond, pagesInFlight, catalogs, deployment',
       { ...withBrand({}), pagesInflight: 3 },
     ],
     [
-      'reports.order_lists is unknown; allowed: clicks_list, clicks_detail, order_list, transaction_list, amazon_attribution_report; did you mean order_list?',
+      'reports.order_lists is unknown; allowed: clicks_list, clicks_detail, order_list, transaction_list, amazon_attribution_report',
       withReport('order_lists', {}),
     ],
     ['clicks_list.key is "id"; allowed: nothing', withReport('clicks_list', { key: 'id' })],
@@ -105,7 +105,7 @@ describe('settings', () => {
       withReport('clicks_list', { filters: { status: 'new' } }),
     ],
     [
-      'filters.status is "neww"; allowed: new, void, effective; did you mean new?',
+      'filters.status is "neww"; allowed: new, void, effective',
       withReport('order_list', { filters: { status: 'neww' } }),
     ],
     [
@@ -125,7 +125,7 @@ describe('settings', () => {
       withReport('clicks_list', { columns: { _rescued: 'string' } }),
     ],
     [
-      'states.words.Annulled is "voided"; allowed: new, mixed, locked, void, effective, paid; did you mean void?',
+      'states.words.Annulled is "voided"; allowed: new, mixed, locked, void, effective, paid',
       withReport('transaction_list', { states: { words: { Annulled: 'voided' } } }),
     ],
     [

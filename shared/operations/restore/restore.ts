@@ -1,6 +1,6 @@
 /**
- * Finds documents that cannot be parsed or were lost, and puts back the newest earlier version that can be parsed. The
- * damaged bytes are copied first, and only they are replaced (compare-and-swap), so a restore loses nothing. Without an
+ * Finds documents that cannot be parsed or were lost, and puts back the newest earlier version that can be parsed. Only the
+ * damaged bytes are replaced (compare-and-swap); the store keeps them like every content that a write replaces. Without an
  * earlier version, a ledger is made from snapshots, and every other document begins anew, except a close: nothing else
  * shows what people were paid by. Readers keep what is published (I3).
  */
@@ -23,7 +23,6 @@ import {
   beforeTable,
   brandOfState,
   brandSettingsKey,
-  damagedCopyKey,
   dayPartition,
   ledgerKey,
   brandPartitions,
@@ -52,7 +51,6 @@ export interface DamagedDocument {
   outcome: 'damaged' | 'restored' | 'changed' | 'failed';
   /** When the version that is put back was written: later changes are lost. Missing if there is no such version. */
   writtenAt?: string;
-  copy?: string;
 }
 
 export interface DocumentScope {
@@ -301,12 +299,9 @@ async function treat(
     const plan = { remedy, ...(earlier && { writtenAt: earlier.writtenAt }) };
     if (!options.apply || (document.isUnique && !earlier)) return { ...plan, outcome: 'damaged' };
     const next = (await document.remake?.(earlier?.json)) ?? document.parse(earlier?.json);
-    const copy = stored && { copy: damagedCopyKey(key, new Date(options.clock.wallMs())) };
-    const isCopied = !copy || (await store.put(copy.copy, stored.body, { ifAbsent: true })) !== 'conflict';
     const condition = stored ? { ifMatch: stored.etag } : { ifAbsent: true as const };
     const body = Buffer.from(`${JSON.stringify(next)}\n`);
-    if (isCopied && (await store.put(key, body, condition)) !== 'conflict')
-      return { ...plan, ...copy, outcome: 'restored' };
+    if ((await store.put(key, body, condition)) !== 'conflict') return { ...plan, outcome: 'restored' };
     return { outcome: 'changed', remedy: 'another program wrote it in the meantime' };
   } catch (thrown) {
     return { outcome: 'failed', remedy: asBrandReportsError(thrown).message };
