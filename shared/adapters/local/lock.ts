@@ -107,29 +107,28 @@ export function createLocalRunRegistry(folder: string): RunRegistry {
   const root = resolve(folder);
   const fileOf = (run: string) => join(root, '.runs', checkedKey(run));
   return {
-    register: (run) => onDisk(root, () => register(root, fileOf(run))),
-    isDead: (run) => onDisk(root, () => isDead(root, fileOf(run))),
+    register: (run) =>
+      onDisk(root, () => {
+        const file = fileOf(run);
+        makeLakeFolder(root);
+        const lock = tryLock(root, file);
+        return async () => {
+          if (isLockFile(root, file)) removeFile(file);
+          lock?.release();
+        };
+      }),
+    isDead: (run) =>
+      onDisk(root, () => {
+        const file = fileOf(run);
+        if (!statInLake(root, file)) return true;
+        // A ledger names the run, and whoever may write it must not choose a file to remove.
+        if (!isLockFile(root, file)) return false;
+        const lock = tryLock(root, file);
+        if (lock) removeFile(file);
+        lock?.release();
+        return lock !== undefined;
+      }),
   };
-}
-
-function register(root: string, file: string): () => Promise<void> {
-  makeLakeFolder(root);
-  const lock = tryLock(root, file);
-  return async () => {
-    if (isLockFile(root, file)) removeFile(file);
-    lock?.release();
-  };
-}
-
-function isDead(root: string, file: string): boolean {
-  if (!statInLake(root, file)) return true;
-  // A ledger names the run, and whoever may write it must not choose a file to remove.
-  if (!isLockFile(root, file)) return false;
-  const lock = tryLock(root, file);
-  if (lock === undefined) return false;
-  removeFile(file);
-  lock.release();
-  return true;
 }
 
 /** Nothing is ever written into the file of a lock. */
