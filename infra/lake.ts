@@ -233,33 +233,18 @@ function compareAndSwap(bucket: IBucket): PolicyStatement {
   });
 }
 
-/** Adds to a bucket of the same app what it lacks. For an imported bucket, each thing that it must have is a warning. */
+/** Adds to a bucket of the same app what it lacks, but versions. What a bucket must have and may lack is one warning. */
 function completeBucket(scope: Construct, bucket: IBucket, { rawRetentionDays }: Deployment): void {
-  const versions =
-    bucket.node.defaultChild instanceof CfnBucket && bucket.node.defaultChild.versioningConfiguration;
-  const isOwn = bucket instanceof Bucket;
-  if (isOwn) for (const rule of lifecycle(rawRetentionDays)) bucket.addLifecycleRule(rule);
-  const refuses = (statement: PolicyStatement) => bucket.addToResourcePolicy(statement).statementAdded;
-  const needs: [id: string, has: boolean, need: string][] = [
-    ['bucketVersions', Boolean(versions), 'keep versions, or a deleted document is lost'],
-    [
-      'bucketExpiry',
-      isOwn,
-      `delete ${RAW_PREFIX} after ${rawRetentionDays} days, and old versions, or it grows forever`,
-    ],
-    ['bucketTls', refuses(withoutTls(bucket)), 'refuse requests without TLS'],
-    [
-      'bucketConditionalWrites',
-      refuses(compareAndSwap(bucket)),
-      'refuse writes of documents without a condition, or a copy by hand can undo a commit',
-    ],
-  ];
-  for (const [id, has, need] of needs)
-    if (!has)
-      Annotations.of(scope).addWarningV2(
-        `brand-reports:${id}`,
-        `The bucket ${bucket.node.path} must ${need}: docs/how-to/use-your-bucket.md. Then acknowledge this warning: Annotations.of(stack).acknowledgeWarning('brand-reports:${id}').`,
-      );
+  for (const statement of [withoutTls(bucket), compareAndSwap(bucket)]) bucket.addToResourcePolicy(statement);
+  if (bucket instanceof Bucket) {
+    for (const rule of lifecycle(rawRetentionDays)) bucket.addLifecycleRule(rule);
+    const { defaultChild } = bucket.node;
+    if (defaultChild instanceof CfnBucket && defaultChild.versioningConfiguration) return;
+  }
+  Annotations.of(scope).addWarningV2(
+    'brand-reports:bucket',
+    `The bucket ${bucket.node.path} must keep versions, delete ${RAW_PREFIX} after ${rawRetentionDays} days, and old versions, and refuse requests without TLS and writes of documents without a condition: docs/how-to/use-your-bucket.md. Then acknowledge this warning: Annotations.of(stack).acknowledgeWarning('brand-reports:bucket').`,
+  );
 }
 
 function withoutTls(bucket: IBucket): PolicyStatement {

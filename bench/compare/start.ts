@@ -9,8 +9,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRawSync } from 'node:zlib';
-import { build } from 'esbuild';
-import { bundleFunction, loadedAtStart } from '../../infra/bundle-function.ts';
+import { bundleFunction } from '../../infra/bundle-function.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { SETTINGS_FILE, settingsText } from '../../shared/settings/settings-file.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -73,7 +72,6 @@ function taskOf({ url }: BrandService, folder: string) {
 async function printHandler(folder: string, rounds: number): Promise<void> {
   const reference = { stdin: { contents: LEAST_HANDLER, resolveDir: ROOT } };
   const [handler, least] = [join(folder, 'handler/main.js'), join(folder, 'least/main.js')];
-  const whole = join(folder, 'whole.cjs');
   const entry = join(ROOT, 'functions/sync.lambda.ts');
   const metafile = bundleFunction({ entryPoints: [entry] }, dirname(handler));
   writeFileSync(join(dirname(handler), SETTINGS_FILE), '{"brands":{},"deployment":{}}');
@@ -81,11 +79,7 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
   cpSync(dirname(handler), dirname(many), { recursive: true });
   writeFileSync(join(dirname(many), SETTINGS_FILE), text);
   bundleFunction(reference, dirname(least));
-  await build({
-    ...{ ...reference, outfile: whole, bundle: true, minify: true },
-    ...{ platform: 'node', format: 'cjs', target: 'node24', mainFields: ['module', 'main'] },
-  });
-  const times = new Map([handler, many, least, whole].map((path): [string, number[]] => [path, []]));
+  const times = new Map([handler, many, least].map((path): [string, number[]] => [path, []]));
   for (let round = 0; round < rounds; round += 1)
     for (const [path, all] of times) all.push(await importMs(path));
   const row = (name: string, path: string) => {
@@ -102,17 +96,12 @@ async function printHandler(folder: string, rounds: number): Promise<void> {
         many,
       ),
       row('a handler with the two clients alone', least),
-      row('the same in one file, as esbuild makes it', whole),
     ],
   );
-  const files = Object.values(metafile.outputs);
-  const atImport = loadedAtStart(metafile).flatMap((path) =>
-    Object.entries(metafile.outputs[path]?.inputs ?? {}),
-  );
-  const bytes = Object.fromEntries(atImport.map(([path, { bytesInOutput }]) => [path, bytesInOutput]));
-  console.log(
-    `The bundle has ${kb(sum(files.map((file) => file.bytes)))}, of which its import reads ${kb(sum(Object.values(bytes)))}: ${partsOf(bytes)}.\n`,
-  );
+  const [output] = Object.values(metafile.outputs);
+  const inputs = Object.entries(output?.inputs ?? {});
+  const bytes = Object.fromEntries(inputs.map(([path, { bytesInOutput }]) => [path, bytesInOutput]));
+  console.log(`The bundle has ${kb(output?.bytes ?? 0)}: ${partsOf(bytes)}.\n`);
 }
 
 function settingsOfMany(): string {

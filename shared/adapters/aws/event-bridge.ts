@@ -2,7 +2,7 @@
  * Sends events to a bus of EventBridge. An event may arrive twice: PutEvents can accept some entries of a request and refuse
  * others, and after an error the caller sends all events again in its next run.
  */
-import type { EventBridgeClient, PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
+import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import type { BrandReportsError } from '../../base/errors.ts';
 import { stringifyJson } from '../../base/json.ts';
 import type { EventSink } from '../../ports.ts';
@@ -15,15 +15,11 @@ export const EVENT_SOURCE = 'brand-reports';
 const MAX_ENTRIES = 10;
 const LONE_SURROGATE = /\\ud[89a-f][\da-f]{2}(?<=(?<!\\)(?:\\\\)*\\.{5})/g;
 
-/** Loads the client with the first event, because most runs have no event. */
-const loadSdk = () => import('@aws-sdk/client-eventbridge');
-
 /** @param lakeUrl the `resources` of each event, by which consumers distinguish deployments */
 export function eventBus(busArn: string, lakeUrl: string): EventSink {
   const [, partition = '', , region = ''] = busArn.split(':');
   const Resources = [lakeUrl.replace('s3://', `arn:${partition}:s3:::`)];
-  let opened: EventBridgeClient | undefined;
-  const open = async () => new (await loadSdk()).EventBridgeClient({ ...awsClientOptions, region });
+  const client = new EventBridgeClient({ ...awsClientOptions, region });
   return {
     async send(events) {
       const entries = events.map(({ type: DetailType, detail }) => {
@@ -32,9 +28,8 @@ export function eventBus(busArn: string, lakeUrl: string): EventSink {
         return { EventBusName: busArn, Source: EVENT_SOURCE, DetailType, Resources, Detail };
       });
       try {
-        opened ??= await open();
         for (let from = 0; from < entries.length; from += MAX_ENTRIES)
-          await putEvents(opened, busArn, entries.slice(from, from + MAX_ENTRIES));
+          await putEvents(client, busArn, entries.slice(from, from + MAX_ENTRIES));
       } catch (error) {
         throw refusal(error, busArn);
       }
@@ -43,7 +38,6 @@ export function eventBus(busArn: string, lakeUrl: string): EventSink {
 }
 
 async function putEvents(client: EventBridgeClient, busArn: string, batch: PutEventsRequestEntry[]) {
-  const { PutEventsCommand } = await loadSdk();
   const { Entries = [] } = await client.send(new PutEventsCommand({ Entries: batch }));
   // The results are in the order of the entries.
   const refused = batch.flatMap((_entry, index) => {

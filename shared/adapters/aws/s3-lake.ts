@@ -1,8 +1,10 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { inOurFormat } from '../../lake/lake-format.ts';
-import type { Catalog, IcebergCatalog, Lake, ObjectStore } from '../../ports.ts';
+import type { Lake, ObjectStore } from '../../ports.ts';
 import { badLake } from '../lake-errors.ts';
 import { awsClientOptions } from './errors.ts';
+import { openGlueCatalog } from './glue-catalog.ts';
+import { openGlueIceberg } from './glue-iceberg.ts';
 import { leaseOnlyRuns, openS3Store } from './s3-store.ts';
 
 /**
@@ -43,40 +45,11 @@ export function openS3Lake(
 ): Lake {
   const store = inOurFormat(openBucket(url, owner));
   if (database === undefined) return { store, runs: leaseOnlyRuns };
+  const catalog = openGlueCatalog(database, store.url, undefined, program);
   return {
     store,
     runs: leaseOnlyRuns,
-    catalog: glueCatalogWhenUsed(database, store.url, program),
-    iceberg: glueIcebergWhenUsed(database, store),
-  };
-}
-
-/** Loads Glue's SDK on the first use, so that a run sends its first request without waiting for it. */
-function whenUsed<T>(
-  load: () => Promise<T>,
-): <Result>(act: (opened: T) => Promise<Result>) => Promise<Result> {
-  let opened: Promise<T> | undefined;
-  return async (act) => {
-    opened ??= load();
-    return act(await opened);
-  };
-}
-
-function glueIcebergWhenUsed(database: string, store: ObjectStore): IcebergCatalog {
-  const glue = whenUsed(async () => (await import('./glue-iceberg.ts')).openGlueIceberg(database, store));
-  return { url: store.url, load: (table) => glue((iceberg) => iceberg.load(table)) };
-}
-
-function glueCatalogWhenUsed(database: string, lakeUrl: string, program: string | undefined): Catalog {
-  const glue = whenUsed(async () =>
-    (await import('./glue-catalog.ts')).openGlueCatalog(database, lakeUrl, undefined, program),
-  );
-  return {
-    ensureTable: (table) => glue((catalog) => catalog.ensureTable(table)),
-    ensureView: async (view) =>
-      program === undefined ? undefined : glue((catalog) => catalog.ensureView(view)),
-    setSnapshot: (...of) => glue((catalog) => catalog.setSnapshot(...of)),
-    removePartition: (...of) => glue((catalog) => catalog.removePartition(...of)),
-    snapshotsByPartition: (...of) => glue((catalog) => catalog.snapshotsByPartition(...of)),
+    catalog: program === undefined ? { ...catalog, ensureView: async () => {} } : catalog,
+    iceberg: openGlueIceberg(database, store),
   };
 }

@@ -15,18 +15,14 @@ const SQLITE_BUSY = 5;
 const PROBE_BYTES = 64 * 2 ** 10;
 const LOCK_RETRY = { maxAttempts: 1000, baseMs: 1, capMs: 50 };
 
-/** A lock that the kernel releases when its process ends, however it ends. */
-interface HeldLock {
-  release(): void;
-}
-
 /**
- * Takes the lock that a file of the lake represents; the file itself stays empty. Only SQLite may open the file: POSIX releases a
- * process's locks as soon as the process closes any descriptor of the file.
- * @returns `undefined` while this or another process holds the lock
+ * Takes the lock that a file of the lake represents; the file itself stays empty. The kernel releases the lock when its
+ * process ends, however it ends. Only SQLite may open the file: POSIX releases a process's locks as soon as the process
+ * closes any descriptor of the file.
+ * @returns the release; `undefined` while this or another process holds the lock
  * @throws BrandReportsError `config` if the file or the disk cannot be locked, or a link is in the way
  */
-export function tryLock(root: string, path: string): HeldLock | undefined {
+export function tryLock(root: string, path: string): (() => void) | undefined {
   try {
     // A planted hard link to a database, with a planted journal, would make SQLite write into that database.
     const contents = statInLake(root, path)?.size ?? 0;
@@ -43,12 +39,12 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
   const path = join(folder, '.lock');
   makeLakeFolder(folder);
   for (let retry = 0; retry < LOCK_RETRY.maxAttempts; retry++) {
-    const lock = tryLock(folder, path);
-    if (lock !== undefined) {
+    const release = tryLock(folder, path);
+    if (release) {
       try {
         return change();
       } finally {
-        lock.release();
+        release();
       }
     }
     await sleepWithJitter(retry, LOCK_RETRY);
@@ -60,11 +56,11 @@ export async function underLakeLock<T>(folder: string, change: () => T): Promise
   );
 }
 
-function begin(path: string): HeldLock | undefined {
+function begin(path: string): (() => void) | undefined {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     database.exec('BEGIN IMMEDIATE');
-    return { release: () => database.close() };
+    return () => database.close();
   } catch (error) {
     database.close();
     if (fieldOf(error, 'errcode') === SQLITE_BUSY) return undefined;
@@ -107,29 +103,28 @@ export function createLocalRunRegistry(folder: string): RunRegistry {
   const root = resolve(folder);
   const fileOf = (run: string) => join(root, '.runs', checkedKey(run));
   return {
-    register: (run) => onDisk(root, () => register(root, fileOf(run))),
-    isDead: (run) => onDisk(root, () => isDead(root, fileOf(run))),
+    register: (run) =>
+      onDisk(root, () => {
+        const file = fileOf(run);
+        makeLakeFolder(root);
+        const release = tryLock(root, file);
+        return async () => {
+          if (isLockFile(root, file)) removeFile(file);
+          release?.();
+        };
+      }),
+    isDead: (run) =>
+      onDisk(root, () => {
+        const file = fileOf(run);
+        if (!statInLake(root, file)) return true;
+        // A ledger names the run, and whoever may write it must not choose a file to remove.
+        if (!isLockFile(root, file)) return false;
+        const release = tryLock(root, file);
+        if (release) removeFile(file);
+        release?.();
+        return release !== undefined;
+      }),
   };
-}
-
-function register(root: string, file: string): () => Promise<void> {
-  makeLakeFolder(root);
-  const lock = tryLock(root, file);
-  return async () => {
-    if (isLockFile(root, file)) removeFile(file);
-    lock?.release();
-  };
-}
-
-function isDead(root: string, file: string): boolean {
-  if (!statInLake(root, file)) return true;
-  // A ledger names the run, and whoever may write it must not choose a file to remove.
-  if (!isLockFile(root, file)) return false;
-  const lock = tryLock(root, file);
-  if (lock === undefined) return false;
-  removeFile(file);
-  lock.release();
-  return true;
 }
 
 /** Nothing is ever written into the file of a lock. */

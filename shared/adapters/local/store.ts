@@ -68,14 +68,14 @@ export function openLocalStore(folder: string): ObjectStore {
     });
   const placeOf = (key: string) => ({ root, key, path: join(root, checkedKey(key)) });
   const previousPlaceOf = (key: string) => ({ root, key, path: join(previousFolder(root), checkedKey(key)) });
-  const temporaries = new Temporaries(root);
+  const openTemporary = temporariesOf(root);
   return {
     url: root,
     localFolder: root,
     get: (key) => onLake(() => read(placeOf(key))),
     range: (key, start, end) => onLake(() => readRange(placeOf(key), start, end)),
-    put: (key, body, precondition) => onLake(() => put(placeOf(key), temporaries, body, precondition)),
-    create: (key) => create(placeOf(key), temporaries, onLake),
+    put: (key, body, precondition) => onLake(() => put(placeOf(key), openTemporary, body, precondition)),
+    create: (key) => create(placeOf(key), openTemporary, onLake),
     list: (prefix) => walk(root, '', checkedPrefix(prefix), onLake),
     delete: async (keys) => {
       for (const place of keys.map(placeOf)) await onLake(() => remove(place));
@@ -116,33 +116,28 @@ export function temporaryPath(root: string, name: string): string {
   return join(folder, name);
 }
 
-/** Files that no reader sees yet, on the lake's own disk. */
-class Temporaries {
-  readonly #root: string;
-  #isReady = false;
+/** Opens a temporary file on the lake's own disk, which no reader sees yet, for the object with this key. */
+type OpenTemporary = (key: string) => Temporary;
 
-  constructor(root: string) {
-    this.#root = root;
-  }
+/** The file of a snapshot is read-only: a catalog links to it, so a program that wrote there would change history. */
+function temporariesOf(root: string): OpenTemporary {
+  let isReady = false;
+  return (key) => {
+    if (!isReady) removeDeadTemporaries(root);
+    isReady = true;
+    return new Temporary(temporaryPath(root, randomUUID()), key.startsWith(SNAPSHOTS_PREFIX) ? 0o444 : 0o666);
+  };
+}
 
-  /** The file of a snapshot is read-only: a catalog links to it, so a program that wrote there would change history. */
-  open(key: string): Temporary {
-    if (!this.#isReady) this.#prepare();
-    const mode = key.startsWith(SNAPSHOTS_PREFIX) ? 0o444 : 0o666;
-    return new Temporary(temporaryPath(this.#root, randomUUID()), mode);
-  }
-
-  /** Removes the files of dead writers. Another user's files are left to that user, and other names to their owners. */
-  #prepare(): void {
-    makeLakeFolder(this.#root);
-    this.#isReady = true;
-    const oldest = Date.now() - MAX_TEMPORARY_AGE_MS;
-    for (const name of readdirSync(temporaryPath(this.#root, ''))) {
-      if (!TEMPORARY_NAME.test(name)) continue;
-      const path = temporaryPath(this.#root, name);
-      const found = lstatSync(path, { throwIfNoEntry: false });
-      if (found?.isFile() && found.uid === process.getuid?.() && found.mtimeMs < oldest) removeFile(path);
-    }
+/** Removes the files of dead writers. Another user's files are left to that user, and other names to their owners. */
+function removeDeadTemporaries(root: string): void {
+  makeLakeFolder(root);
+  const oldest = Date.now() - MAX_TEMPORARY_AGE_MS;
+  for (const name of readdirSync(temporaryPath(root, ''))) {
+    if (!TEMPORARY_NAME.test(name)) continue;
+    const path = temporaryPath(root, name);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isFile() && found.uid === process.getuid?.() && found.mtimeMs < oldest) removeFile(path);
   }
 }
 
@@ -182,11 +177,11 @@ class Temporary {
 
 async function put(
   place: Place,
-  temporaries: Temporaries,
+  openTemporary: OpenTemporary,
   body: Uint8Array,
   precondition: Precondition,
 ): Promise<PutOutcome> {
-  const temporary = temporaries.open(place.key);
+  const temporary = openTemporary(place.key);
   let placed = false;
   try {
     await temporary.write(body);
@@ -197,9 +192,9 @@ async function put(
   return placed ? { etag: etagOf(body) } : 'conflict';
 }
 
-function create(place: Place, temporaries: Temporaries, onLake: OnLake): ObjectWriter {
+function create(place: Place, openTemporary: OpenTemporary, onLake: OnLake): ObjectWriter {
   let opened: Temporary | undefined;
-  const temporary = () => (opened ??= temporaries.open(place.key));
+  const temporary = () => (opened ??= openTemporary(place.key));
   return {
     write: (bytes) => onLake(() => temporary().write(bytes)),
     finish: () =>

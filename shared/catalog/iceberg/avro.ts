@@ -1,11 +1,10 @@
 /* Only the part of Avro's files that Iceberg manifests need: a library for this would add 320 kB. */
 import { hash } from 'node:crypto';
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { deflateRawSync } from 'node:zlib';
 
 export interface Avro<T> {
   schema: unknown;
   write(to: AvroWriter, value: T): void;
-  read(from: AvroReader): T;
 }
 
 /** A field of a record, which Iceberg finds by its id. */
@@ -14,23 +13,19 @@ type Field<T> = readonly [id: number, type: Avro<T>];
 export const long: Avro<number> = {
   schema: 'long',
   write: (to, value) => to.count(value),
-  read: (from) => from.count(),
 };
 export const int: Avro<number> = { ...long, schema: 'int' };
 export const boolean: Avro<boolean> = {
   schema: 'boolean',
   write: (to, value) => to.raw(Uint8Array.of(value ? 1 : 0)),
-  read: (from) => from.raw(1)[0] === 1,
 };
 export const bytes: Avro<Uint8Array> = {
   schema: 'bytes',
   write: (to, value) => to.sized(value),
-  read: (from) => from.raw(from.count()),
 };
 export const string: Avro<string> = {
   schema: 'string',
   write: (to, value) => to.sized(Buffer.from(value)),
-  read: (from) => Buffer.from(bytes.read(from)).toString('utf8'),
 };
 
 export function optional<T>(type: Avro<T>): Avro<T | null> {
@@ -40,7 +35,6 @@ export function optional<T>(type: Avro<T>): Avro<T | null> {
       to.count(value === null ? 0 : 1);
       if (value !== null) type.write(to, value);
     },
-    read: (from) => (from.count() === 0 ? null : type.read(from)),
   };
 }
 
@@ -52,12 +46,6 @@ export function list<T>(items: Avro<T>, properties: Readonly<Record<string, unkn
       if (values.length > 0) to.count(values.length);
       for (const value of values) items.write(to, value);
       to.count(0);
-    },
-    read(from) {
-      const values: T[] = [];
-      for (let count = from.count(); count > 0; count = from.count())
-        for (let left = count; left > 0; left -= 1) values.push(items.read(from));
-      return values;
     },
   };
 }
@@ -78,18 +66,11 @@ export function record<T extends object>(
     write(to, value) {
       for (const field in fields) fields[field][1].write(to, value[field]);
     },
-    read(from) {
-      const value: Partial<T> = {};
-      for (const field in fields) value[field] = fields[field][1].read(from);
-      return value as T;
-    },
   };
 }
 
 const MAGIC = Buffer.from('Obj\x01', 'latin1');
 const SYNC_BYTES = 16;
-/** Of a list of 400,000 manifests: damaged bytes must not unpack to more memory than a function has. */
-const MAX_BLOCK_BYTES = 100_000_000;
 
 export function avroFile<T>(
   type: Avro<T>,
@@ -111,22 +92,6 @@ export function avroFile<T>(
   file.sized(deflateRawSync(block.written(), { level: 1 }));
   file.raw(sync);
   return file.written();
-}
-
-/** Reads the records of a file that `avroFile` wrote with exactly this schema. @throws Error for any other bytes */
-export function readAvroFile<T>(type: Avro<T>, content: Uint8Array): T[] {
-  const file = new AvroReader(content);
-  if (!MAGIC.equals(file.raw(MAGIC.length))) throw new Error('it is no Avro file');
-  const header = new Map<string, string>();
-  for (let left = file.count(); left > 0; left -= 1) header.set(string.read(file), string.read(file));
-  if (file.count() !== 0 || header.get('avro.schema') !== JSON.stringify(type.schema))
-    throw new Error('it has another schema');
-  file.raw(SYNC_BYTES);
-  const records: T[] = [];
-  const count = file.count();
-  const block = new AvroReader(inflateRawSync(file.raw(file.count()), { maxOutputLength: MAX_BLOCK_BYTES }));
-  while (records.length < count) records.push(type.read(block));
-  return records;
 }
 
 class AvroWriter {
@@ -169,34 +134,5 @@ class AvroWriter {
     const grown = Buffer.allocUnsafe(2 * (this.#length + more));
     this.#bytes.copy(grown, 0, 0, this.#length);
     this.#bytes = grown;
-  }
-}
-
-class AvroReader {
-  readonly #bytes: Uint8Array;
-  #place = 0;
-
-  constructor(content: Uint8Array) {
-    this.#bytes = content;
-  }
-
-  raw(length: number): Uint8Array {
-    const end = this.#place + length;
-    if (end > this.#bytes.length) throw new Error('it is cut off');
-    const found = this.#bytes.subarray(this.#place, end);
-    this.#place = end;
-    return found;
-  }
-
-  count(): number {
-    let [byte = 0] = this.raw(1);
-    if (byte % 2 === 1) throw new Error('it has a negative number');
-    let value = (byte % 128) / 2;
-    for (let unit = 64; byte >= 128; unit *= 128) {
-      [byte = 0] = this.raw(1);
-      value += (byte % 128) * unit;
-    }
-    if (!Number.isSafeInteger(value)) throw new Error('it has a number of more than 53 bits');
-    return value;
   }
 }

@@ -1,19 +1,9 @@
 /* The part of Iceberg's specification (version 2) for manifests and manifest lists of files without deletes and column bounds. */
-import {
-  type Avro,
-  avroFile,
-  boolean,
-  bytes,
-  int,
-  list,
-  long,
-  optional,
-  readAvroFile,
-  record,
-  string,
-} from './avro.ts';
-
-type Read<T> = T extends Avro<infer Value> ? Value : never;
+import { gunzipSync, gzipSync } from 'node:zlib';
+import * as z from 'zod/mini';
+import { parseDocument, parseJsonDocument, storedCount, storedObject } from '../../lake/cas-document.ts';
+import { ICEBERG_PREFIX } from '../../lake/paths.ts';
+import { type Avro, avroFile, boolean, bytes, int, list, long, optional, record, string } from './avro.ts';
 
 const dataFile = record('r2', {
   content: [134, int],
@@ -52,8 +42,22 @@ const manifestFile = record('manifest_file', {
   partitions: [507, optional(list(bounds, { 'element-id': 508 }))],
 });
 
-export type DataFile = Read<typeof dataFile>;
-export type ManifestFile = Read<typeof manifestFile>;
+export type DataFile = typeof dataFile extends Avro<infer Value> ? Value : never;
+
+const manifest = storedObject(() => ({
+  brand: z.string(),
+  month: z.string(),
+  path: z.string(),
+  bytes: storedCount,
+  snapshotId: storedCount,
+  sequence: storedCount,
+  files: storedCount,
+  rows: storedCount,
+  firstDay: z.string(),
+  lastDay: z.string(),
+}));
+/** The manifest of a month of a brand. */
+export type Manifest = z.infer<typeof manifest>;
 
 /**
  * A manifest with these files, each as added by this snapshot: a month whose files differ gets a new manifest, and nobody reads
@@ -70,41 +74,41 @@ export function manifestBytes(
   return avroFile(manifestEntry, entries, { ...metadata, 'format-version': '2', content: 'data' });
 }
 
-export function manifestListBytes(manifests: readonly ManifestFile[], snapshotId: number): Buffer {
-  return avroFile(manifestFile, manifests, { 'snapshot-id': String(snapshotId), 'format-version': '2' });
-}
-
-export function readManifestList(content: Uint8Array): ManifestFile[] {
-  return readAvroFile(manifestFile, content);
-}
-
-/** The entry in the manifest list for a manifest that has these files and is written for this snapshot. */
-export function manifestFileOf(
-  files: readonly DataFile[],
-  written: { path: string; bytes: number; snapshotId: number; sequence: number },
-): ManifestFile {
-  const boundsOf = (key: keyof DataFile['partition']) => {
-    const values = files.map(({ partition }) => partition[key] ?? '').sort();
-    return {
-      contains_null: false,
-      lower_bound: Buffer.from(values[0] ?? ''),
-      upper_bound: Buffer.from(values.at(-1) ?? ''),
-    };
-  };
-  return {
-    manifest_path: written.path,
-    manifest_length: written.bytes,
+export function manifestListBytes(manifests: readonly Manifest[], snapshotId: number): Buffer {
+  const boundsOf = (first: string, last: string) => ({
+    contains_null: false,
+    lower_bound: Buffer.from(first),
+    upper_bound: Buffer.from(last),
+  });
+  const entries = manifests.map((each) => ({
+    manifest_path: each.path,
+    manifest_length: each.bytes,
     partition_spec_id: 0,
     content: 0,
-    sequence_number: written.sequence,
-    min_sequence_number: written.sequence,
-    added_snapshot_id: written.snapshotId,
-    added_files_count: files.length,
+    sequence_number: each.sequence,
+    min_sequence_number: each.sequence,
+    added_snapshot_id: each.snapshotId,
+    added_files_count: each.files,
     existing_files_count: 0,
     deleted_files_count: 0,
-    added_rows_count: files.reduce((sum, { record_count }) => sum + record_count, 0),
+    added_rows_count: each.rows,
     existing_rows_count: 0,
     deleted_rows_count: 0,
-    partitions: [boundsOf('brand'), boundsOf('dt')],
-  };
+    partitions: [boundsOf(each.brand, each.brand), boundsOf(each.firstDay, each.lastDay)],
+  }));
+  return avroFile(manifestFile, entries, { 'snapshot-id': String(snapshotId), 'format-version': '2' });
+}
+
+/** Of 400,000 manifests: damaged bytes must not unpack to more memory than a function has. */
+const MAX_BYTES = 100_000_000;
+
+/** The manifests of a list for the next commit, so that no Avro is read. */
+export function storedManifests(manifests: readonly Manifest[]): Buffer {
+  return gzipSync(JSON.stringify(manifests), { level: 1 });
+}
+
+/** @throws Error for anything but what `storedManifests` returned */
+export function readManifests(content: Uint8Array): Manifest[] {
+  const unpacked = gunzipSync(content, { maxOutputLength: MAX_BYTES });
+  return parseDocument(z.array(manifest), ICEBERG_PREFIX, parseJsonDocument(ICEBERG_PREFIX, unpacked));
 }

@@ -95,10 +95,7 @@ export function thinned(table: IcebergTable, fromMs: number, nowMs: number): Ice
   const kept = snapshots
     .filter(isKept)
     .filter((_one, index, daily) => (daily[index + 1]?.['timestamp-ms'] ?? Infinity) > fromMs);
-  if (kept.length === snapshots.length) return table;
-  const used = new Set(kept.map((one) => one['schema-id']));
-  const isUsed = (one: TableSchema) => one === table.schemas.at(-1) || used.has(one['schema-id']);
-  return { ...table, schemas: table.schemas.filter(isUsed), snapshots: kept };
+  return kept.length === snapshots.length ? table : { ...table, snapshots: kept };
 }
 
 export function metadataBytes({ location, schemas, snapshots }: IcebergTable, updatedMs: number): Buffer {

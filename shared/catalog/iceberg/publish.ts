@@ -21,14 +21,15 @@ import { icebergLocation, icebergMetadataPrefix, versionKey } from '../../lake/p
 import type { IcebergHead } from '../../ports.ts';
 import {
   type DataFile,
-  type ManifestFile,
+  type Manifest,
   manifestBytes,
-  manifestFileOf,
   manifestListBytes,
-  readManifestList,
+  readManifests,
+  storedManifests,
 } from './manifests.ts';
 import {
   type IcebergTable,
+  type Snapshot,
   type TableSchema,
   manifestMetadata,
   metadataBytes,
@@ -87,7 +88,7 @@ export async function publishIceberg(
     if (mode === 'anew' && old.length === 0) return;
     const head = await iceberg.catalog.load(report.table);
     const { table, manifests: before = [] } = (mode !== 'anew' && (await tableIn(ctx, head))) || {};
-    const manifestsOf = new Map(before.map((manifest) => [idIn(manifest), manifest]));
+    const manifestsOf = new Map(before.map((manifest) => [idOf(manifest), manifest]));
     const changed = await changedMonths(ctx, manifestsOf, table ? changes : 'all');
     const fromMs = clock.earlierMs() - iceberg.keptMs;
     const grown =
@@ -117,7 +118,7 @@ export async function publishIceberg(
 async function tableIn(ctx: IcebergReport, { metadata }: IcebergHead) {
   const table = metadata && ifReadable(parseMetadata, metadata);
   if (table?.location !== locationOf(ctx)) return undefined;
-  const manifests = await readAt(ctx, table.snapshots.at(-1)?.['manifest-list'] ?? '', readManifestList);
+  const manifests = await readAt(ctx, manifestsAt(table.snapshots.at(-1)), readManifests);
   return manifests && { table, manifests };
 }
 
@@ -140,11 +141,9 @@ async function withCommit(
   const replaced = new Set(changed.map(idOf));
   const others = [...before].filter(([id]) => !replaced.has(id)).map(([, manifest]) => manifest);
   const manifests = [...others, ...written];
-  const list = await put(
-    ctx,
-    `snap-${commit.snapshotId}.avro`,
-    manifestListBytes(manifests, commit.snapshotId),
-  );
+  const name = `snap-${commit.snapshotId}`;
+  await put(ctx, `${name}.json.gz`, storedManifests(manifests));
+  const list = await put(ctx, `${name}.avro`, manifestListBytes(manifests, commit.snapshotId));
   return withSnapshot(table ?? { location: locationOf(ctx), schemas: [], snapshots: [] }, commit.schema, {
     'snapshot-id': commit.snapshotId,
     'sequence-number': commit.sequence,
@@ -167,7 +166,7 @@ async function changedMonths(
 ): Promise<BrandMonth[]> {
   const isChanged = (month: BrandMonth) => {
     const manifest = before.get(idOf(month));
-    const isSame = manifest && nameIn(manifest.manifest_path).startsWith(`${nameOf(month)}-`);
+    const isSame = manifest && nameIn(manifest.path).startsWith(`${nameOf(month)}-`);
     return !isSame && (month.files.length > 0 || manifest !== undefined);
   };
   if (changes === 'all') return (await allMonths(ctx, before)).filter(isChanged);
@@ -195,12 +194,12 @@ async function allMonths(ctx: IcebergReport, before: ManifestsByMonth): Promise<
   const listed = await listLedgers(lake.store, { [report.name]: report });
   const all = listed.flatMap(({ brand, months }) => months.map((month) => ({ brand, month })));
   const listedIds = new Set(all.map(idOf));
-  const lost = [...before.keys()].filter((id) => !listedIds.has(id)).flatMap(monthOf);
+  const lost = [...before.values()].filter((manifest) => !listedIds.has(idOf(manifest)));
   const read = await mapConcurrent(all, CONCURRENCY, async ({ brand, month }) => {
     const ledger = await undamaged(readLedger(lake.store, report, brand, month));
     return ledger ? [{ brand, month, files: filesOf(ctx, brand, ledger) }] : [];
   });
-  return [...read.flat(), ...lost.map((month) => ({ ...month, files: [] }))];
+  return [...read.flat(), ...lost.map(({ brand, month }) => ({ brand, month, files: [] }))];
 }
 
 /** A version without rows is left out: some readers refuse an empty file. */
@@ -222,7 +221,7 @@ function filesOf({ iceberg, report }: IcebergReport, brand: string, { days }: Le
     });
 }
 
-type ManifestsByMonth = ReadonlyMap<string, ManifestFile>;
+type ManifestsByMonth = ReadonlyMap<string, Manifest>;
 
 /** The names of the manifests of a month begin with it. */
 function idOf({ brand, month }: Pick<BrandMonth, 'brand' | 'month'>): string {
@@ -238,23 +237,28 @@ function nameIn(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-function idIn({ manifest_path }: ManifestFile): string {
-  return nameIn(manifest_path).replace(/-[0-9a-f]{16}-\d+\.avro$/, '');
-}
-
-function monthOf(id: string): Pick<BrandMonth, 'brand' | 'month'>[] {
-  const [, brand, month] = /^(.+)-(\d{4}-\d\d)$/.exec(id) ?? [];
-  return brand === undefined || month === undefined ? [] : [{ brand, month }];
+/** The address of what the next commit reads in place of the manifest list of this snapshot. */
+function manifestsAt(snapshot: Snapshot | undefined): string {
+  return snapshot?.['manifest-list'].replace(/\.avro$/, '.json.gz') ?? '';
 }
 
 async function writeManifest(
   ctx: IcebergReport,
   { snapshotId, sequence, schema }: Commit,
   month: BrandMonth,
-): Promise<ManifestFile> {
-  const content = manifestBytes(month.files, snapshotId, manifestMetadata(schema));
-  const path = await put(ctx, `${nameOf(month)}-${snapshotId}.avro`, content);
-  return manifestFileOf(month.files, { path, bytes: content.length, snapshotId, sequence });
+): Promise<Manifest> {
+  const { files } = month;
+  const content = manifestBytes(files, snapshotId, manifestMetadata(schema));
+  const dayOf = (file: DataFile | undefined) => file?.partition.dt ?? '';
+  return {
+    ...{ brand: month.brand, month: month.month, snapshotId, sequence },
+    path: await put(ctx, `${nameOf(month)}-${snapshotId}.avro`, content),
+    bytes: content.length,
+    files: files.length,
+    rows: files.reduce((sum, { record_count }) => sum + record_count, 0),
+    firstDay: dayOf(files[0]),
+    lastDay: dayOf(files.at(-1)),
+  };
 }
 
 /** @returns `undefined` if it is missing or damaged, or if `put` did not return the address */
@@ -289,7 +293,7 @@ async function put(ctx: IcebergReport, name: string, content: Uint8Array): Promi
 
 /** The names that this program gives; other objects there are left alone. */
 const METADATA = /^v\d+(-[0-9a-f]{16})?\.metadata\.json$/;
-const AVRO = /^(snap-\d+|.+-\d{4}-\d\d-[0-9a-f]{16}-\d+)\.avro$/;
+const OTHERS = /^(snap-\d+\.(avro|json\.gz)|.+-\d{4}-\d\d-[0-9a-f]{16}-\d+\.avro)$/;
 
 /**
  * Keeps the newest metadata that is a day old and all newer objects. It also keeps the objects that snapshots from before
@@ -318,17 +322,19 @@ export async function vacuumIceberg(context: BrandReport): Promise<void> {
     (one, index) => index === 0 || one['timestamp-ms'] <= yesterday.writtenMs - DAY_MS,
   );
   const named = new Set<string>();
-  for (const { 'manifest-list': address } of before) {
-    const manifests = await readAt(ctx, address, readManifestList);
+  for (const snapshot of before) {
+    const address = manifestsAt(snapshot);
+    const manifests = await readAt(ctx, address, readManifests);
     if (!manifests) return;
-    for (const key of [address, ...manifests.map((each) => each.manifest_path)]) named.add(key);
+    for (const key of [snapshot['manifest-list'], address, ...manifests.map(({ path }) => path)])
+      named.add(key);
   }
   // The clock of the store may differ from the clock that dated the snapshot.
   const sinceMs = (before.at(-1)?.['timestamp-ms'] ?? 0) - DAY_MS;
   const isGarbage = ({ key, name, writtenMs }: (typeof objects)[number]) =>
     METADATA.test(name)
       ? writtenMs < yesterday.writtenMs
-      : AVRO.test(name) && writtenMs < sinceMs && !named.has(addressOf(key));
+      : OTHERS.test(name) && writtenMs < sinceMs && !named.has(addressOf(key));
   const keys = objects.filter(isGarbage).map(({ key }) => key);
   if (keys.length > 0) await lake.store.delete(keys);
 }

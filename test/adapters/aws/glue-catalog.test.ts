@@ -19,7 +19,7 @@ import { startGlueServer } from '../../fakes/glue-server.ts';
 const lakeUrl = 's3://bucket/lake';
 const LOCATION = `${lakeUrl}/snapshots/orders/`;
 
-catalogContract('Glue, opened when it is used', async () => {
+catalogContract('Glue, opened with its lake', async () => {
   const server = await startGlueServer('reports');
   const variables = {
     AWS_ENDPOINT_URL_GLUE: server.url,

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import {
   type DataFile,
   manifestBytes,
-  manifestFileOf,
   manifestListBytes,
-  readManifestList,
+  readManifests,
+  storedManifests,
 } from '../../../shared/catalog/iceberg/manifests.ts';
 import { decode } from './read-table.ts';
 
@@ -17,7 +17,10 @@ const file = (rows: number): DataFile => ({
   file_size_in_bytes: rows * 428,
 });
 const files = [0, 1, 63, 64, 127, 128, 8_191, 8_192, 2 ** 31, 2 ** 43].map(file);
-const written = { path: 's3://bucket/m.avro', bytes: 4_096, snapshotId: 12, sequence: 9 };
+const described = {
+  ...{ brand: 'acme', month: '2026-01', path: 's3://bucket/m.avro', bytes: 4_096 },
+  ...{ snapshotId: 12, sequence: 9, files: 3, rows: 35, firstDay: '2026-01-06', lastDay: '2026-01-21' },
+};
 
 describe('a manifest', () => {
   it.each([
@@ -32,23 +35,22 @@ describe('a manifest', () => {
   });
 
   it('is described by its manifest list', () => {
-    const described = manifestFileOf([file(10), file(20), file(5)], written);
-    const content = manifestListBytes([described], 12);
-    expect(readManifestList(content)).toEqual([described]);
-    expect(decode(content)).toEqual([described]);
-    expect(described).toMatchObject({ sequence_number: 9, added_files_count: 3, added_rows_count: 35 });
-    const bounds = described.partitions?.map(
-      ({ lower_bound, upper_bound }) => `${lower_bound} ${upper_bound}`,
-    );
-    expect(bounds).toEqual(['acme acme', '2026-01-06 2026-01-21']);
+    const text = (value: string) => Buffer.from(value);
+    const of = (first: string, last: string) => {
+      return { contains_null: false, lower_bound: text(first), upper_bound: text(last) };
+    };
+    const [entry] = decode<object>(manifestListBytes([described], 12));
+    expect(entry).toMatchObject({ sequence_number: 9, added_files_count: 3, added_rows_count: 35 });
+    expect(entry).toMatchObject({ partitions: [of('acme', 'acme'), of('2026-01-06', '2026-01-21')] });
   });
 });
 
-describe('a manifest list', () => {
-  it('that is truncated, or is something else, is refused', () => {
-    const content = manifestListBytes([manifestFileOf(files, written)], 12);
-    for (let length = 0; length < content.length - 16; length += 7)
-      expect(() => readManifestList(content.subarray(0, length))).toThrow(Error);
-    expect(() => readManifestList(manifestBytes([], 1, {}))).toThrow('it has another schema');
+describe('what the next commit reads', () => {
+  it('is what was stored; anything else is refused', () => {
+    const content = storedManifests([described, { ...described, month: '2026-02' }]);
+    expect(readManifests(content)).toEqual([described, { ...described, month: '2026-02' }]);
+    for (let length = 0; length < content.length; length += 7)
+      expect(() => readManifests(content.subarray(0, length))).toThrow();
+    expect(() => readManifests(manifestBytes([], 1, {}))).toThrow();
   });
 });
