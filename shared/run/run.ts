@@ -28,7 +28,6 @@ import {
 import { type Range, saveContinuation } from './continuation.ts';
 import { IcebergCommits } from './iceberg-commits.ts';
 import { type Lease, createLease } from './lease.ts';
-import { DaysInFlight } from '../context/days-in-flight.ts';
 import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { policyOf } from '../planning/policy.ts';
 import type { CredentialSource, ReportService, SendRequest } from '../ports.ts';
@@ -69,7 +68,10 @@ export interface RunScope {
   acceptFewer?: boolean | undefined;
 }
 
-interface Run extends Pick<RunContext, 'time' | 'days' | 'stored'> {
+/** The most days that the settings of one brand allow: 32 days being read, and 32 days being built meanwhile. */
+const MOST_DAYS = 64;
+
+interface Run extends Pick<RunContext, 'time' | 'stored'> {
   id: string;
   iceberg: IcebergCommits;
 }
@@ -83,7 +85,6 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const run = {
     id: options.newId(),
     time: createTimeBudget(deadline, clock.monotonicMs),
-    days: new DaysInFlight(selectBrands(options).length),
     stored: await storedSettings(options),
     iceberg: new IcebergCommits(),
   };
@@ -96,7 +97,6 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
       begun += 1;
       if (begun <= BRANDS_AT_ONCE || !run.time.isUp())
         return run.iceberg.brand(() => syncBrand(options, run, brand));
-      run.days.leave();
       left.push(...leftToNextRun(options, brand));
       return [];
     });
@@ -193,7 +193,6 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
     for (const { ctx, outcome } of synced) ctx.log({ event: 'run_ended', ...runSummary(outcome) });
     return synced;
   } finally {
-    run.days.leave();
     await lease.release();
   }
 }
@@ -307,7 +306,7 @@ export function createRunContext(
     adoption: options.adoption,
     time: run.time,
     daysInFlight: options.settings.pagesInFlight,
-    days: run.days,
+    mostDays: Math.max(1, Math.floor(MOST_DAYS / selectBrands(options).length)),
     acceptsFewer: options.scope.acceptFewer ?? false,
     hasReturned: () => false,
     progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),
