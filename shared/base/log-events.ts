@@ -26,7 +26,6 @@ const REPORT_EVENTS = {
   report_failed: error<Failed>(),
   run_ended: info<Traffic & { status: Status; rows: number; pages: number; failedDays: number }>(),
   meaning_changed: warn<{ message: string }>(),
-  column_typed_beside: warn<{ message: string }>(),
   fields_without_column: warn<{ day: string; fields: number; message: string }>(),
   continuation_not_saved: warn<{ message: string }>(),
   clocks_differ: warn<{ message: string }>(),
