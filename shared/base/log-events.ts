@@ -27,7 +27,6 @@ const REPORT_EVENTS = {
   run_ended: info<Traffic & { status: Status; rows: number; pages: number; failedDays: number }>(),
   meaning_changed: warn<{ message: string }>(),
   fields_without_column: warn<{ day: string; fields: number; message: string }>(),
-  continuation_not_saved: warn<{ message: string }>(),
   clocks_differ: warn<{ message: string }>(),
   service_time_unknown: warn<{ message: string }>(),
   day_claimed: info<{ day: string; reason: string; resumed: boolean }>(),

@@ -136,8 +136,8 @@ function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {
 }
 
 /**
- * Saves the continuation. If that fails, the report has still succeeded, because its days are committed: at worst the
- * next run reads some days again. A bug fails the report.
+ * Saves the continuation. If that fails, the report has failed, although its days are committed: the next run reads some
+ * days again.
  */
 async function withContinuation(
   { ctx, outcome }: SyncedReport,
@@ -159,10 +159,6 @@ async function withContinuation(
   } catch (thrown) {
     const error = redactedFailure(thrown, ctx.service);
     const summary = errorSummary(error);
-    if (error.kind !== 'bug') {
-      ctx.log({ event: 'continuation_not_saved', message: error.message });
-      return outcome;
-    }
     ctx.log({ event: 'report_failed', ...summary, ...stackOf(error) });
     return { ...outcome, status: 'failed', error: outcome.error ?? summary };
   }
@@ -172,8 +168,11 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   const traffic = createTrafficCount();
   const clocks = runClock(options.clock, () => service.clockSkewMs);
   const documents = createLakeDocuments({ store: options.lake.store, ...options, clocks });
-  const lease = createBrandLease(options, run.id, documents, brand);
   const log = bindBrand(options.log, brand);
+  const lease = createLease({
+    ...{ brand, document: documents.lease(brand), runId: run.id, name: options.runBy ?? run.id },
+    ...{ time: run.time, clock: options.clock, runs: options.lake.runs, log },
+  });
   const { requestsPerSecond } = options.settings;
   const onRequest: ServiceClientOptions['onRequest'] = (sent) => {
     traffic.count(sent);
@@ -195,24 +194,6 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   } finally {
     await lease.release();
   }
-}
-
-function createBrandLease(
-  { clock, deadline, lake, log, runBy }: RunOptions,
-  runId: string,
-  documents: LakeDocuments,
-  brand: string,
-): Lease {
-  return createLease({
-    brand,
-    document: documents.lease(brand),
-    runId,
-    name: runBy ?? runId,
-    time: createTimeBudget(deadline, clock.monotonicMs),
-    clock,
-    runs: lake.runs,
-    log: bindBrand(log, brand),
-  });
 }
 
 const NO_TRAFFIC: Traffic = { requests: 0, retries: 0, throttles: 0 };
