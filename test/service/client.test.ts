@@ -470,7 +470,7 @@ describe('the time that a run has left', () => {
     const { client, service, time } = await started(() => overloaded, left(60_000));
     // The first request of a run goes alone, and the second one waits for it.
     const [answered, waiting] = [failure(client.call(action, {})), failure(client.call(action, {}))];
-    const message = expect.stringMatching(/840 s .*60 s left/);
+    const message = expect.stringMatching(/840 s .*at most 60 s/);
     expect(await answered).toMatchObject({
       ...{ kind: 'transient', code: 'http_503', message },
       context: { retryAfterMs: 840_000 },

@@ -124,19 +124,19 @@ describe('rate limit', () => {
     limiter.pauseFor(60_001);
     await expect(limiter.take(NO_TURN)).rejects.toMatchObject({
       kind: 'transient',
-      code: 'retry_after',
+      code: 'out_of_time',
       message: expect.stringMatching(/61 s .*60 s/),
     });
     expect(time.slept).toEqual([]);
   });
 
   it('refuses nothing without a pause, or with an empty pause', async () => {
-    const { limiter } = limited(5, () => new BrandReportsError('transient', 'retry_after', 'no'));
+    const { limiter } = limited(5, () => new BrandReportsError('transient', 'out_of_time', 'no'));
     await limiter.take(NO_TURN);
     limiter.pauseFor(0);
     await limiter.take(NO_TURN);
     limiter.pauseFor(1);
-    await expect(limiter.take(NO_TURN)).rejects.toMatchObject({ code: 'retry_after' });
+    await expect(limiter.take(NO_TURN)).rejects.toMatchObject({ code: 'out_of_time' });
   });
 
   it('lets requests wait that arrive during a pause, until the pause becomes too long', async () => {
@@ -146,7 +146,7 @@ describe('rate limit', () => {
     expect(time.wallMs() - start).toBe(60_200);
     const waiting = [limiter.take(NO_TURN), limiter.take(NO_TURN)];
     limiter.pauseFor(60_001);
-    for (const each of waiting) await expect(each).rejects.toMatchObject({ code: 'retry_after' });
+    for (const each of waiting) await expect(each).rejects.toMatchObject({ code: 'out_of_time' });
   });
 
   it('lets the others through when one request is aborted', async () => {
