@@ -33,8 +33,7 @@ export interface PlanOptions {
 /**
  * The due days, in the order in which they are read: open day and yesterday, days in progress, days never read (newest
  * first), re-reads, days that failed before. A failed day is not due before its backoff ends, unless it is read with
- * `--from` and `--to`. Failed days take turns with the other days: if no day has failed since the last reading, the
- * failed day that has waited longest is read directly after the urgent days.
+ * `--from` and `--to`.
  */
 export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
@@ -44,11 +43,10 @@ export function plan(
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
-  const isFailuresTurn = latestMs(ledgers, ({ failure }) => failure?.lastAt) <= lastReadMs(ledgers);
-  const turn = { today, nowMs, isRequested: range !== undefined, isFailuresTurn };
+  const turn = { today, nowMs, isRequested: range !== undefined };
   const { from, to } = range ?? { from: policy.startDate, to: today };
   const last = earlier(to, today);
-  const due = (only === undefined ? [...ledgers.keys()].flatMap(daysOfMonth) : [only])
+  return (only === undefined ? [...ledgers.keys()].flatMap(daysOfMonth) : [only])
     .filter((day) => from <= day && day <= last)
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !upstream || upstream(day))
@@ -62,23 +60,12 @@ export function plan(
       return [{ day, reason, order: [...ORDER[reason], longestWaiting(reason, entry)] }];
     })
     .sort(byOrder);
-  const ahead = isFailuresTurn ? due.find(({ reason }) => reason === 'retry') : undefined;
-  if (!ahead) return due;
-  ahead.order = AHEAD;
-  return due.sort(byOrder);
 }
 
 /** When the last reading of these months began, in milliseconds; 0 if no day has been read. */
 export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
-  return latestMs(ledgers, ({ committed }) => committed?.readFrom);
-}
-
-function latestMs(
-  ledgers: ReadonlyMap<string, Ledger>,
-  timeOf: (entry: DayEntry) => string | undefined,
-): number {
   const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
-  return Math.max(0, ...entries.flatMap((entry) => Date.parse(timeOf(entry) ?? '') || []));
+  return Math.max(0, ...entries.map(({ committed }) => Date.parse(committed?.readFrom ?? '') || 0));
 }
 
 /**
@@ -87,8 +74,8 @@ function latestMs(
  * others.
  */
 function longestWaiting(reason: DueDay['reason'], entry: DayEntry): number {
-  if (isUrgent({ reason })) return Date.parse(entry.committed?.readFrom ?? '') || 0;
-  return reason === 'retry' ? Date.parse(entry.failure?.retryAt ?? '') : 0;
+  const since = entry.failure?.retryAt ?? entry.committed?.readFrom ?? '';
+  return isUrgent({ reason }) || reason === 'retry' ? Date.parse(since) || 0 : 0;
 }
 
 export function byOrder(a: DueDay, b: DueDay): number {
@@ -142,12 +129,10 @@ function reasonFor(
   day: string,
   entry: DayEntry,
   policy: Policy,
-  turn: { today: string; nowMs: number; isRequested: boolean; isFailuresTurn: boolean },
+  turn: { today: string; nowMs: number; isRequested: boolean },
 ): DueDay['reason'] {
-  const { today, nowMs, isRequested, isFailuresTurn } = turn;
+  const { today, nowMs, isRequested } = turn;
   if (entry.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
-  // A day that keeps failing must not take the turn of the other days in every run.
-  if (entry.failure && entry.failure.times > 1 && !isFailuresTurn) return 'retry';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
   if (entry.failure) return 'retry';
@@ -169,7 +154,6 @@ const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: n
   retry: [2, 0],
   failing: [2, 1],
 };
-const AHEAD: DueDay['order'] = [1, 0, 0];
 
 /** A day that is read again in this run, because other days now have records that it lacked in its last reading. */
 export function readAgain(day: string): DueDay {
