@@ -4,17 +4,8 @@ import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastRequested } fro
 
 export interface DueDay {
   day: string;
-  /** Why the day is planned, which is not its state (`dayState`). `settings`: the settings have changed its queries. */
-  reason:
-    | 'open'
-    | 'yesterday'
-    | 'in_progress'
-    | 'never_read'
-    | 'refresh'
-    | 'settings'
-    | 'requested'
-    | 'retry'
-    | 'failing';
+  /** Why the day is planned, which is not its state (`dayState`). */
+  reason: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'retry' | 'failing';
   /** The lowest first: its turn among the days of all reports, then its place among the days of its own report. */
   order: readonly [turn: number, reason: number, waitsSinceMs: number];
 }
@@ -43,7 +34,6 @@ export function plan(
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
-  const turn = { today, nowMs, isRequested: range !== undefined };
   const { from, to } = range ?? { from: policy.startDate, to: today };
   const last = earlier(to, today);
   return (only === undefined ? [...ledgers.keys()].flatMap(daysOfMonth) : [only])
@@ -56,7 +46,7 @@ export function plan(
       if (entry.erasedAt !== undefined || isAheadOf(day, entry, policy, nowMs)) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
-      const reason = reasonFor(day, entry, policy, turn);
+      const reason = reasonFor(day, entry, today, nowMs);
       return [{ day, reason, order: [...ORDER[reason], longestWaiting(reason, entry)] }];
     })
     .sort(byOrder);
@@ -125,22 +115,13 @@ function wasRead(
   return queryFingerprint === policy.queryFingerprint && upstreamDigest === upstream?.digest;
 }
 
-function reasonFor(
-  day: string,
-  entry: DayEntry,
-  policy: Policy,
-  turn: { today: string; nowMs: number; isRequested: boolean },
-): DueDay['reason'] {
-  const { today, nowMs, isRequested } = turn;
+function reasonFor(day: string, entry: DayEntry, today: string, nowMs: number): DueDay['reason'] {
   if (entry.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
   if (entry.failure) return 'retry';
   if (entry.claim) return 'in_progress';
-  if (!entry.committed) return 'never_read';
-  if (isRequested) return 'requested';
-  const { queryFingerprint } = lastRequested(entry.committed, entry.disregarded);
-  return queryFingerprint === policy.queryFingerprint ? 'refresh' : 'settings';
+  return entry.committed ? 'refresh' : 'never_read';
 }
 
 const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: number]>> = {
@@ -148,9 +129,7 @@ const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: n
   yesterday: [0, 0],
   in_progress: [1, 1],
   never_read: [1, 2],
-  requested: [1, 3],
-  refresh: [1, 4],
-  settings: [1, 4],
+  refresh: [1, 3],
   retry: [2, 0],
   failing: [2, 1],
 };

@@ -116,12 +116,6 @@ describe('the plan', () => {
       'in_progress',
     ],
     [
-      'a day that was read with other queries',
-      readAt(NOW, { queryFingerprint: 'once' }),
-      '2026-03-15',
-      'settings',
-    ],
-    [
       'a day that another reading has to confirm',
       readAt(NOW, { state: 'unconfirmed' }),
       '2026-03-15',
@@ -169,7 +163,7 @@ describe('a range to read again', () => {
     const settled = Object.fromEntries(
       daysFrom('2026-03-11', '2026-03-20').map((day) => [day, readAt(NOW, { state: 'settled' })]),
     );
-    expect(days(settled)).toEqual(['2026-03-16 requested', '2026-03-15 requested', '2026-03-14 requested']);
+    expect(days(settled)).toEqual(['2026-03-16 refresh', '2026-03-15 refresh', '2026-03-14 refresh']);
   });
 
   it('has due days first, then days that are only requested, then failing days, the newest first', () => {
@@ -189,7 +183,7 @@ describe('a range to read again', () => {
       '2026-03-19 yesterday',
       '2026-03-18 in_progress',
       '2026-03-17 never_read',
-      '2026-03-16 requested',
+      '2026-03-16 refresh',
       '2026-03-15 failing',
       '2026-03-14 failing',
     ]);
@@ -230,9 +224,9 @@ describe('a range to read again', () => {
     [
       'was read under this continuation with other queries',
       { ...readAt(NOW, { queryFingerprint: 'once' }), continuation: 'q1' },
-      ['2026-03-15 requested'],
+      ['2026-03-15 refresh'],
     ],
-    ['was read under another continuation', read({ continuation: 'q0' }), ['2026-03-15 requested']],
+    ['was read under another continuation', read({ continuation: 'q0' }), ['2026-03-15 refresh']],
     ['was never read', {}, ['2026-03-15 never_read']],
     ['keeps failing', read({ failure: failure(later) }), ['2026-03-15 failing']],
   ])('I11: resumes with a day that %s', (_name, entry, expected) => {
@@ -293,7 +287,7 @@ describe('a day of a report with an upstream', () => {
     const dueWith = (digest: string) =>
       plan(ledgersOf({ [day]: entry }), policy, NOW_MS, { continuation, upstream: () => upstream(digest) });
     expect(dueWith('1:ab')).toEqual([]);
-    expect(summary(dueWith('2:cd'))).toEqual(['2026-03-15 requested']);
+    expect(summary(dueWith('2:cd'))).toEqual(['2026-03-15 refresh']);
   });
 });
 
