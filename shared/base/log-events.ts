@@ -40,7 +40,6 @@ const REPORT_EVENTS = {
   day_failed: error<{ day: string } & Failed>(),
   day_finding: warn<{ day: string; check: string; message: string }>(),
   check_not_made: warn<{ day: string; check: string } & ErrorSummary>(),
-  reading_dropped: warn<{ day: string; message: string }>(),
   day_changed: info<{
     day: string;
     rowsBefore: number;

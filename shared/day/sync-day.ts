@@ -55,10 +55,7 @@ export async function syncDay(
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
   } catch (thrown) {
     const error = redactedFailure(thrown, ctx.service);
-    if (claimed && error.code === 'later_reading') {
-      ctx.log({ event: 'reading_dropped', day, message: error.message });
-      return await left(ctx, claimed, 'busy');
-    }
+    if (claimed && error.code === 'later_reading') return await left(ctx, claimed, 'busy');
     // Only a claimed day makes requests.
     const endsRun = isEndOfRun(error);
     if (claimed && (endsRun || concernsNoDay(error)))

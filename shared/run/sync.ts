@@ -109,9 +109,9 @@ export async function syncReports(
     ),
   );
   const covered = syncs.flatMap(({ ending, brokeOff }) => (ending?.of.iceberg && !brokeOff ? [ending] : []));
-  const failures = covered.length > 0 ? await iceberg.commit(covered) : new Map();
+  if (covered.length > 0) await iceberg.commit(covered);
   for (const sync of syncs) {
-    if (failures.has(sync.ctx)) sync.brokeOff ??= { thrown: failures.get(sync.ctx) };
+    if (iceberg.failures.has(sync.ctx)) sync.brokeOff ??= { thrown: iceberg.failures.get(sync.ctx) };
     await end(sync, announceReport);
   }
   await Promise.all(
