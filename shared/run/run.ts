@@ -68,7 +68,7 @@ export interface RunScope {
   acceptFewer?: boolean | undefined;
 }
 
-/** The most days that the settings of one brand allow: 32 days being read, and 32 days being built meanwhile. */
+/** I12: the most days that the settings of one brand allow: 32 days being read, and 32 days being built meanwhile. */
 const MOST_DAYS = 64;
 
 interface Run extends Pick<RunContext, 'time' | 'stored'> {

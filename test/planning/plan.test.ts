@@ -68,7 +68,7 @@ describe('the plan', () => {
     ]);
   });
 
-  it('has failed days last, the one that waited longest first, but the open day and yesterday stay urgent', () => {
+  it('has failed days last, the longest wait first, but the open day and yesterday stay urgent', () => {
     const failed = (retryAt: string) => ({ failure: { ...failure(retryAt), times: 2 } });
     const ledgers = ledgersOf({
       '2026-03-20': failed('2026-03-20T13:00:00.000Z'),
