@@ -277,11 +277,7 @@ function mayRead({ left, brokeOff, breaker }: ReportSync, day: string): boolean 
  * one read longest ago. So runs with time for one day read another report each time.
  */
 function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
-  const paged = syncs.filter(({ ctx }) => !ctx.upstream);
-  const isPagedRead = paged.some((sync) => sync.inFlight.size > 0 || firstDayOf(sync).length > 0);
-  // Before the service has accepted a request, a refused lookup would look like wrong credentials.
-  const mayLookUp = !isPagedRead || paged.some(({ ctx }) => ctx.service.hasAnswered);
-  const [next] = (mayLookUp ? syncs : paged)
+  const [next] = syncs
     .flatMap(firstDayOf)
     .sort(
       (a, b) =>
