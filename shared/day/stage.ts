@@ -4,7 +4,7 @@
  * missing (I4). Pages are staged in groups, because a document write for each page would cost more than the page.
  */
 import { promisify } from 'node:util';
-import { constants, zstdCompress } from 'node:zlib';
+import { constants, zstdCompress, zstdCompressSync } from 'node:zlib';
 import { BrandReportsError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { type Observations, observe } from '../table/columns.ts';
@@ -14,9 +14,11 @@ import { countWithoutKey, type RecordKey, type RecordList, bytesOfList } from '.
 import { type Attempt, assertOwn } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 
-const compress = promisify(zstdCompress);
+const compressAside = promisify(zstdCompress);
 /** Level 3, the default, takes 50 % longer for about the same size. The checksum detects damaged chunks. */
 const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 };
+/** Compressing this much takes less time than starting a thread. */
+export const SMALL_BYTES = 2 ** 16;
 
 /** Begins each page of a chunk, as in a JSON text sequence (RFC 7464): no JSON text holds this byte. */
 export const RECORD_SEPARATOR = Buffer.of(0x1e);
@@ -116,12 +118,7 @@ export class Stage {
 
   async #writeChunk(): Promise<string> {
     const { lake, newId } = this.#ctx;
-    const chunk = this.#chunk.subarray(0, this.#group.bytes);
-    // A buffer of about the right size, because memory outside the heap triggers full garbage collections.
-    const body = await compress(chunk, {
-      params: ZSTD_PARAMS,
-      chunkSize: Math.min(2 ** 20, chunk.length + 2 ** 10),
-    });
+    const body = await compress(this.#chunk.subarray(0, this.#group.bytes));
     // Chunks of dropped pages, or of a run that died before its progress document listed them, have other names.
     const name = chunkName(newId());
     await lake.store.put(this.#attempt.keys.attempt(this.#attempt.id) + name, body, { ifAbsent: true });
@@ -140,4 +137,10 @@ function beginGroup({ clock }: RunContext) {
 function tooManyFields({ brand, report: { action } }: RunContext, fields: number): BrandReportsError {
   const message = `the records of one page have ${fields} different fields, at most ${MAX_FIELDS} are allowed. If the service uses data as field names, report it to its operator. If the records are right, lower page_size or limit`;
   return new BrandReportsError('contract', 'too_many_fields', `${brand} ${action}: ${message}`);
+}
+
+/** Uses buffers of about the right size, because memory outside the heap triggers full garbage collections. */
+function compress(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
+  const options = { params: ZSTD_PARAMS, chunkSize: Math.min(2 ** 20, chunk.length + 2 ** 10) };
+  return chunk.length <= SMALL_BYTES ? zstdCompressSync(chunk, options) : compressAside(chunk, options);
 }

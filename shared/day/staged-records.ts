@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
-import { zstdDecompress } from 'node:zlib';
+import { zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { BrandReportsError } from '../base/errors.ts';
 import type { Slice, SlicePart } from '../lake/progress.ts';
 import { versionKey } from '../lake/paths.ts';
@@ -20,9 +20,9 @@ import { readRecords } from '../records/read-records.ts';
 import type { Lookup, ReportDefinition, UpstreamRecord } from '../reports/definition.ts';
 import type { OpenDay } from '../context/open-day.ts';
 import { type Verdict, contentOf } from './rows-of-day.ts';
-import { MAX_GROUP_BYTES, RECORD_SEPARATOR } from './stage.ts';
+import { MAX_GROUP_BYTES, RECORD_SEPARATOR, SMALL_BYTES } from './stage.ts';
 
-const decompress = promisify(zstdDecompress);
+const decompressAside = promisify(zstdDecompress);
 /** Nearly every chunk fits into a buffer of this size; a larger chunk has to be put together from parts. */
 const UNPACKED_BYTES = MAX_GROUP_BYTES + 2 ** 19;
 /** Most chunks are at most this many times as large as their frame. Small chunks get at least the minimum. */
@@ -221,15 +221,18 @@ export async function readChunk(
   };
   if (!stored) throw damaged('is missing');
   try {
-    const likelyBytes = Math.max(MIN_UNPACKED_BYTES, stored.body.length * UNPACKED_RATIO);
-    const lists = pagesIn(
-      await decompress(stored.body, { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) }),
-    );
+    const lists = pagesIn(await decompress(stored.body));
     if (lists.reduce((sum, { count }) => sum + count, 0) === chunk.records) return lists;
   } catch (cause) {
     throw damaged('cannot be read', cause);
   }
   throw damaged(`does not contain the ${chunk.records} records that were staged`);
+}
+
+function decompress(frame: Uint8Array): Buffer | Promise<Buffer> {
+  const likelyBytes = Math.max(MIN_UNPACKED_BYTES, frame.length * UNPACKED_RATIO);
+  const options = { chunkSize: Math.min(UNPACKED_BYTES, likelyBytes) };
+  return likelyBytes <= SMALL_BYTES ? zstdDecompressSync(frame, options) : decompressAside(frame, options);
 }
 
 function pagesIn(chunk: Buffer): RecordList[] {
