@@ -237,12 +237,6 @@ export function createService(
   });
 }
 
-interface ReportInRun {
-  brand: string;
-  report: ReportDefinition;
-  service: ReportService;
-}
-
 /** @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function settingsOf(
   options: Pick<RunOptions, 'settings'>,
@@ -259,7 +253,7 @@ export function settingsOf(
 /** @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function createFetchContext(
   options: RunOptions,
-  { brand, report, service }: ReportInRun,
+  { brand, report, service }: Pick<FetchContext, 'brand' | 'report' | 'service'>,
 ): FetchContext {
   return {
     brand,
@@ -275,7 +269,7 @@ export function createFetchContext(
 export function createRunContext(
   options: RunOptions,
   run: Omit<Run, 'iceberg'> & { documents: LakeDocuments },
-  reportInRun: ReportInRun,
+  reportInRun: Parameters<typeof createFetchContext>[1],
 ): RunContext {
   const fetchContext = createFetchContext(options, reportInRun);
   const { brand, report } = fetchContext;
