@@ -42,7 +42,7 @@ type Closes =
   | 'role_without_field'
   | 'unreadable_amounts';
 
-type Requests = `http_${number}` | 'network' | 'out_of_time' | 'retry_after' | 'stopped' | 'timeout' | 'tls';
+type Requests = `http_${number}` | 'network' | 'out_of_time' | 'stopped' | 'timeout' | 'tls';
 type Refusals = 'unknown_host' | 'brand_busy' | 'lease_unavailable' | 'refused' | 'redirect' | 'service_code';
 type Bodies =
   | 'bad_record'

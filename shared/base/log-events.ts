@@ -26,9 +26,7 @@ const REPORT_EVENTS = {
   report_failed: error<Failed>(),
   run_ended: info<Traffic & { status: Status; rows: number; pages: number; failedDays: number }>(),
   meaning_changed: warn<{ message: string }>(),
-  column_typed_beside: warn<{ message: string }>(),
   fields_without_column: warn<{ day: string; fields: number; message: string }>(),
-  continuation_not_saved: warn<{ message: string }>(),
   clocks_differ: warn<{ message: string }>(),
   service_time_unknown: warn<{ message: string }>(),
   day_claimed: info<{ day: string; reason: string; resumed: boolean }>(),
@@ -42,8 +40,6 @@ const REPORT_EVENTS = {
   day_failed: error<{ day: string } & Failed>(),
   day_finding: warn<{ day: string; check: string; message: string }>(),
   check_not_made: warn<{ day: string; check: string } & ErrorSummary>(),
-  rows_kept: warn<{ day: string; rows: number; keptRows: number; message: string }>(),
-  reading_dropped: warn<{ day: string; message: string }>(),
   day_changed: info<{
     day: string;
     rowsBefore: number;

@@ -18,7 +18,6 @@ import type { Policy } from '../planning/due.ts';
 import type { Clock, EventSink, IcebergCatalog, Lake, ReportService } from '../ports.ts';
 import type { ReportDefinition, ReportRegistry } from '../reports/definition.ts';
 import type { BrandSettings, LakeSettings, ReportSettings } from '../settings/settings.ts';
-import type { DaysInFlight } from './days-in-flight.ts';
 import type { TimeBudget } from './time-budget.ts';
 
 /** The clocks of a run: the machine's and the service's. The service's responses show the difference between them. */
@@ -99,8 +98,8 @@ export interface RunContext extends BuildContext, FetchContext {
   time: TimeBudget;
   /** The maximum number of days of the brand that are read at the same time. */
   daysInFlight: number;
-  /** Shared by all brands and reports of the run. */
-  days: DaysInFlight;
+  /** I12: so many days of the brand may be read or built at the same time: an equal share of the brands of the run. */
+  mostDays: number;
   /** Whether fewer records replace records that can no longer change: a person used `--accept-fewer` with a range. */
   acceptsFewer: boolean;
   /** Whether the service has returned a day of the report in this run. */

@@ -13,14 +13,14 @@ import { type OpenDay, changeDay } from '../context/open-day.ts';
  * Records a reading in the ledger (I4). If the reading is believed, its version is committed; if not, the ledger
  * records that the version before stays (I11). The commit checks the claim: without it, a process that wakes up after
  * an hour would overwrite newer data.
- * @returns `kept`: if the version before stays although the reading differs, its number of rows
+ * @returns `isKept`: whether the version before stays although the reading differs
  */
 export async function commit(
   ctx: RunContext,
   attempt: Attempt,
   { unchanged, ...snapshot }: BuiltSnapshot,
   { continuation, isAccepted }: { continuation: string; isAccepted: boolean },
-): Promise<{ open: OpenDay; kept?: number }> {
+): Promise<{ open: OpenDay; isKept: boolean }> {
   const { policy, runId } = ctx;
   const { day, id, progress, committed: replaced } = attempt;
   const { slices } = await progress.cached();
@@ -80,7 +80,7 @@ export async function commit(
       };
     },
   });
-  return { open, ...(keeps && { kept: keeps.rows }) };
+  return { open, isKept: keeps !== undefined };
 }
 
 export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'>, Pick<Replaced, 'cause'> {

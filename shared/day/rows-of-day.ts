@@ -124,22 +124,19 @@ function ownDay(ctx: Context, day: string) {
 function ownTimes({ policy }: Context, day: string) {
   const startMs = startOfDay(day, policy.timeZone);
   const endMs = endOfDay(day, policy.timeZone);
-  const isOwn = lastAnswer((value: Json | undefined) => {
+  const isOwn = (value: Json | undefined) => {
     const instant = value === undefined ? undefined : exactInstant(value);
     return instant === undefined || (instant.getTime() >= startMs && instant.getTime() < endMs);
-  });
+  };
   return { isOwn, end: () => {} };
 }
 
 function ownDates(ctx: Context, day: string, field: string) {
   const others = new Map<string, number>();
   let own = 0;
-  const dateOf = lastAnswer((value: Json | undefined) =>
-    value === undefined ? undefined : exactDay(value)?.toISOString().slice(0, 10),
-  );
   return {
     isOwn(value: Json | undefined) {
-      const date = dateOf(value);
+      const date = value === undefined ? undefined : exactDay(value)?.toISOString().slice(0, 10);
       if (date === undefined) return true;
       if (date === day) own += 1;
       else others.set(date, (others.get(date) ?? 0) + 1);
@@ -160,15 +157,4 @@ function ownDates(ctx: Context, day: string, field: string) {
 function otherDates({ report, brandSettings, policy }: Context, day: string, field: string, shown: string) {
   const message = `${report.name} ${day}: no record of the response has the requested date; by "${field}" there are ${shown}. Compare the settings "timeZone" (now "${policy.timeZone}") and "endDate" (now "${brandSettings.endDate}") with the brand's dashboard`;
   return new BrandReportsError('contract', 'other_dates', message);
-}
-
-/** Remembers the last result: neighbouring records mostly have the same time or date, so it is parsed once. */
-function lastAnswer<Answer>(
-  answer: (value: Json | undefined) => Answer,
-): (value: Json | undefined) => Answer {
-  let last: { value: Json | undefined; answer: Answer } | undefined;
-  return (value) => {
-    if (!last || last.value !== value) last = { value, answer: answer(value) };
-    return last.answer;
-  };
 }

@@ -43,24 +43,19 @@ export async function syncDay(
     const snapshot = await readDay(ctx, claimed, isRequested, onFetched);
     if (!snapshot) return await left(ctx, claimed, 'pending');
     const isAccepted = ctx.acceptsFewer && isRequested;
-    const { open, kept } = await commit(ctx, claimed, snapshot, {
+    const { open, isKept } = await commit(ctx, claimed, snapshot, {
       continuation: continuation.id,
       isAccepted,
     });
-    if (kept !== undefined && snapshot.rows < kept) logKept(ctx, day, snapshot, kept);
     // `published` is also false for an unchanged day whose snapshot was committed but never published.
     if (!open.committed?.published) await publishDay(ctx, day);
     const read = snapshot.unchanged ? 'unchanged' : 'published';
-    const outcome = kept === undefined ? read : 'kept';
-    const done = ended(ctx, day, outcome, snapshot.rows, await pagesStaged(claimed));
+    const done = ended(ctx, day, isKept ? 'kept' : read, snapshot.rows, await pagesStaged(claimed));
     const refusedLookups = open.committed?.refusedLookups?.count;
     return { outcome: { ...done.outcome, ...(refusedLookups && { refusedLookups }) } };
   } catch (thrown) {
     const error = redactedFailure(thrown, ctx.service);
-    if (claimed && error.code === 'later_reading') {
-      ctx.log({ event: 'reading_dropped', day, message: error.message });
-      return await left(ctx, claimed, 'busy');
-    }
+    if (claimed && error.code === 'later_reading') return await left(ctx, claimed, 'busy');
     // Only a claimed day makes requests.
     const endsRun = isEndOfRun(error);
     if (claimed && (endsRun || concernsNoDay(error)))
@@ -69,18 +64,6 @@ export async function syncDay(
     await recordFailure(ctx, day, claimed, error, isRequested);
     return { ...ended(ctx, day, 'failed', 0, claimed ? await pagesStaged(claimed) : 0), error };
   }
-}
-
-function logKept(
-  { brand, report, log }: RunContext,
-  day: string,
-  { rows }: { rows: number },
-  keptRows: number,
-): void {
-  const command = `brand-reports sync ${report.name} --brand ${brand} --from ${day} --to ${day} --accept-fewer`;
-  const why = rows === 0 ? 'an empty response may be an outage' : 'days this old no longer change';
-  const message = `the service has ${rows} records of ${day}, and the lake has ${keptRows} rows; ${why}, so the rows are kept. If the service is right: ${command}`;
-  log({ event: 'rows_kept', day, rows, keptRows, message });
 }
 
 function ended(ctx: RunContext, day: string, outcome: DayOutcome['outcome'], rows = 0, pages = 0): SyncedDay {

@@ -4,17 +4,8 @@ import { type Policy, type UpstreamDay, closesAtMs, dueAtMs, lastRequested } fro
 
 export interface DueDay {
   day: string;
-  /** Why the day is planned, which is not its state (`dayState`). `settings`: the settings have changed its queries. */
-  reason:
-    | 'open'
-    | 'yesterday'
-    | 'in_progress'
-    | 'never_read'
-    | 'refresh'
-    | 'settings'
-    | 'requested'
-    | 'retry'
-    | 'failing';
+  /** Why the day is planned, which is not its state (`dayState`). */
+  reason: 'open' | 'yesterday' | 'in_progress' | 'never_read' | 'refresh' | 'retry' | 'failing';
   /** The lowest first: its turn among the days of all reports, then its place among the days of its own report. */
   order: readonly [turn: number, reason: number, waitsSinceMs: number];
 }
@@ -33,8 +24,7 @@ export interface PlanOptions {
 /**
  * The due days, in the order in which they are read: open day and yesterday, days in progress, days never read (newest
  * first), re-reads, days that failed before. A failed day is not due before its backoff ends, unless it is read with
- * `--from` and `--to`. Failed days take turns with the other days: if no day has failed since the last reading, the
- * failed day that has waited longest is read directly after the urgent days.
+ * `--from` and `--to`.
  */
 export function plan(
   ledgers: ReadonlyMap<string, Ledger>,
@@ -44,11 +34,9 @@ export function plan(
 ): DueDay[] {
   const today = dayOf(nowMs, policy.timeZone);
   const range = continuation?.range;
-  const isFailuresTurn = latestMs(ledgers, ({ failure }) => failure?.lastAt) <= lastReadMs(ledgers);
-  const turn = { today, nowMs, isRequested: range !== undefined, isFailuresTurn };
   const { from, to } = range ?? { from: policy.startDate, to: today };
   const last = earlier(to, today);
-  const due = (only === undefined ? [...ledgers.keys()].flatMap(daysOfMonth) : [only])
+  return (only === undefined ? [...ledgers.keys()].flatMap(daysOfMonth) : [only])
     .filter((day) => from <= day && day <= last)
     .filter((day) => nowMs >= startOfDay(day, policy.timeZone) + 1000)
     .filter((day) => !upstream || upstream(day))
@@ -58,27 +46,16 @@ export function plan(
       if (entry.erasedAt !== undefined || isAheadOf(day, entry, policy, nowMs)) return [];
       const dueMs = dueAtMs(day, entry, policy, nowMs, upstream?.(day));
       if (!range && (dueMs === null || dueMs > nowMs)) return [];
-      const reason = reasonFor(day, entry, policy, turn);
+      const reason = reasonFor(day, entry, today, nowMs);
       return [{ day, reason, order: [...ORDER[reason], longestWaiting(reason, entry)] }];
     })
     .sort(byOrder);
-  const ahead = isFailuresTurn ? due.find(({ reason }) => reason === 'retry') : undefined;
-  if (!ahead) return due;
-  ahead.order = AHEAD;
-  return due.sort(byOrder);
 }
 
 /** When the last reading of these months began, in milliseconds; 0 if no day has been read. */
 export function lastReadMs(ledgers: ReadonlyMap<string, Ledger>): number {
-  return latestMs(ledgers, ({ committed }) => committed?.readFrom);
-}
-
-function latestMs(
-  ledgers: ReadonlyMap<string, Ledger>,
-  timeOf: (entry: DayEntry) => string | undefined,
-): number {
   const entries = [...ledgers.values()].flatMap(({ days }) => Object.values(days));
-  return Math.max(0, ...entries.flatMap((entry) => Date.parse(timeOf(entry) ?? '') || []));
+  return Math.max(0, ...entries.map(({ committed }) => Date.parse(committed?.readFrom ?? '') || 0));
 }
 
 /**
@@ -87,8 +64,8 @@ function latestMs(
  * others.
  */
 function longestWaiting(reason: DueDay['reason'], entry: DayEntry): number {
-  if (isUrgent({ reason })) return Date.parse(entry.committed?.readFrom ?? '') || 0;
-  return reason === 'retry' ? Date.parse(entry.failure?.retryAt ?? '') : 0;
+  const since = entry.failure?.retryAt ?? entry.committed?.readFrom ?? '';
+  return isUrgent({ reason }) || reason === 'retry' ? Date.parse(since) || 0 : 0;
 }
 
 export function byOrder(a: DueDay, b: DueDay): number {
@@ -138,24 +115,13 @@ function wasRead(
   return queryFingerprint === policy.queryFingerprint && upstreamDigest === upstream?.digest;
 }
 
-function reasonFor(
-  day: string,
-  entry: DayEntry,
-  policy: Policy,
-  turn: { today: string; nowMs: number; isRequested: boolean; isFailuresTurn: boolean },
-): DueDay['reason'] {
-  const { today, nowMs, isRequested, isFailuresTurn } = turn;
+function reasonFor(day: string, entry: DayEntry, today: string, nowMs: number): DueDay['reason'] {
   if (entry.failure && Date.parse(entry.failure.retryAt) > nowMs) return 'failing';
-  // A day that keeps failing must not take the turn of the other days in every run.
-  if (entry.failure && entry.failure.times > 1 && !isFailuresTurn) return 'retry';
   if (day === today) return 'open';
   if (day === addDays(today, -1)) return 'yesterday';
   if (entry.failure) return 'retry';
   if (entry.claim) return 'in_progress';
-  if (!entry.committed) return 'never_read';
-  if (isRequested) return 'requested';
-  const { queryFingerprint } = lastRequested(entry.committed, entry.disregarded);
-  return queryFingerprint === policy.queryFingerprint ? 'refresh' : 'settings';
+  return entry.committed ? 'refresh' : 'never_read';
 }
 
 const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: number]>> = {
@@ -163,13 +129,10 @@ const ORDER: Readonly<Record<DueDay['reason'], readonly [turn: number, reason: n
   yesterday: [0, 0],
   in_progress: [1, 1],
   never_read: [1, 2],
-  requested: [1, 3],
-  refresh: [1, 4],
-  settings: [1, 4],
+  refresh: [1, 3],
   retry: [2, 0],
   failing: [2, 1],
 };
-const AHEAD: DueDay['order'] = [1, 0, 0];
 
 /** A day that is read again in this run, because other days now have records that it lacked in its last reading. */
 export function readAgain(day: string): DueDay {

@@ -15,11 +15,11 @@ export interface EndingReport extends IcebergChange {
   expires: boolean;
 }
 
-type Failures = ReadonlyMap<BrandReport, unknown>;
-
 export class IcebergCommits {
+  /** What was thrown, by the report whose commit failed. */
+  readonly failures = new Map<BrandReport, unknown>();
   #running = 0;
-  #waiting: { reports: readonly EndingReport[]; resolve: (failures: Failures) => void }[] = [];
+  #waiting: { reports: readonly EndingReport[]; resolve: () => void }[] = [];
   #stopTimer = () => {};
 
   /** Runs a brand. The others do not wait for it after its end. */
@@ -34,8 +34,8 @@ export class IcebergCommits {
   }
 
   /** Commits the reports of a brand: when enough brands or all running brands wait for it, or after a minute. */
-  commit(reports: readonly EndingReport[]): Promise<Failures> {
-    const { promise, resolve } = Promise.withResolvers<Failures>();
+  commit(reports: readonly EndingReport[]): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push({ reports, resolve });
     const [first] = reports;
     if (first && this.#waiting.length === 1)
@@ -53,21 +53,19 @@ export class IcebergCommits {
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#stopTimer();
-    void commitAll(waiting.flatMap(({ reports }) => reports)).then((failures) => {
-      for (const { resolve } of waiting) resolve(failures);
+    void this.#commitAll(waiting.flatMap(({ reports }) => reports)).then(() => {
+      for (const { resolve } of waiting) resolve();
     });
   }
-}
 
-async function commitAll(ending: readonly EndingReport[]): Promise<Failures> {
-  const failures = new Map<BrandReport, unknown>();
-  for (const reports of Map.groupBy(ending, ({ of }) => of.report.name).values())
-    try {
-      const [first] = reports;
-      const mode = reports.some(({ expires }) => expires) ? 'expire' : undefined;
-      if (first) await publishIceberg(first.of, reports, mode);
-    } catch (thrown) {
-      for (const { of } of reports) failures.set(of, thrown);
-    }
-  return failures;
+  async #commitAll(ending: readonly EndingReport[]): Promise<void> {
+    for (const reports of Map.groupBy(ending, ({ of }) => of.report.name).values())
+      try {
+        const [first] = reports;
+        const mode = reports.some(({ expires }) => expires) ? 'expire' : undefined;
+        if (first) await publishIceberg(first.of, reports, mode);
+      } catch (thrown) {
+        for (const { of } of reports) this.failures.set(of, thrown);
+      }
+  }
 }

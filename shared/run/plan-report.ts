@@ -64,7 +64,6 @@ export async function planReport(
   const waiting = waitingDays(ledgers, ctx.policy, nowMs, range);
   ctx.log({ event: 'report_planned', dueDays: due.length });
   const daysToRead = [...due.map(({ day }) => day), ...upstreamDue];
-  if (daysToRead.length > 0) await announceColumnsBeside(ctx);
   const pending = await pendingPublications(ctx, ledgers.values());
   const hasWork = daysToRead.length + pending.length > 0;
   if (hasWork) await ensureDayTables(ctx);
@@ -104,20 +103,6 @@ function assertBegun(ctx: RunContext, { from }: Range): void {
   if (from <= today) return;
   const message = `${ctx.brand} ${ctx.report.name}: ${from} has not begun, today is ${today} in ${ctx.policy.timeZone}; choose a range that begins today or earlier`;
   throw configError('range_ahead', message);
-}
-
-/** I7: the first commit of a column decides its type. No message once the table has a column of the new type. */
-async function announceColumnsBeside(ctx: RunContext): Promise<void> {
-  const { schema, settings, report, brand, policy, log } = ctx;
-  const today = todayIn(ctx);
-  const { columns } = await schema.cached();
-  for (const [name, type] of Object.entries(settings.columns)) {
-    const existing = columns.find((column) => column.name === name);
-    if (!existing || columns.some((column) => column.field === existing.field && column.type === type))
-      continue;
-    const message = `the setting columns.${name} is ${type}, but the column was first written as ${existing.type}, and that type stays. Days that are read from now on also get a column of type ${type}. To fill it for earlier days, run "brand-reports rebuild ${report.name} --brand ${brand} --from ${policy.startDate} --to ${today}"`;
-    log({ event: 'column_typed_beside', message });
-  }
 }
 
 async function monthsToExamine(

@@ -28,7 +28,6 @@ import {
 import { type Range, saveContinuation } from './continuation.ts';
 import { IcebergCommits } from './iceberg-commits.ts';
 import { type Lease, createLease } from './lease.ts';
-import { DaysInFlight } from '../context/days-in-flight.ts';
 import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { policyOf } from '../planning/policy.ts';
 import type { CredentialSource, ReportService, SendRequest } from '../ports.ts';
@@ -69,7 +68,10 @@ export interface RunScope {
   acceptFewer?: boolean | undefined;
 }
 
-interface Run extends Pick<RunContext, 'time' | 'days' | 'stored'> {
+/** I12: the most days that the settings of one brand allow: 32 days being read, and 32 days being built meanwhile. */
+const MOST_DAYS = 64;
+
+interface Run extends Pick<RunContext, 'time' | 'stored'> {
   id: string;
   iceberg: IcebergCommits;
 }
@@ -83,7 +85,6 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   const run = {
     id: options.newId(),
     time: createTimeBudget(deadline, clock.monotonicMs),
-    days: new DaysInFlight(selectBrands(options).length),
     stored: await storedSettings(options),
     iceberg: new IcebergCommits(),
   };
@@ -96,7 +97,6 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
       begun += 1;
       if (begun <= BRANDS_AT_ONCE || !run.time.isUp())
         return run.iceberg.brand(() => syncBrand(options, run, brand));
-      run.days.leave();
       left.push(...leftToNextRun(options, brand));
       return [];
     });
@@ -136,8 +136,8 @@ function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {
 }
 
 /**
- * Saves the continuation. If that fails, the report has still succeeded, because its days are committed: at worst the
- * next run reads some days again. A bug fails the report.
+ * Saves the continuation. If that fails, the report has failed, although its days are committed: the next run reads some
+ * days again.
  */
 async function withContinuation(
   { ctx, outcome }: SyncedReport,
@@ -159,10 +159,6 @@ async function withContinuation(
   } catch (thrown) {
     const error = redactedFailure(thrown, ctx.service);
     const summary = errorSummary(error);
-    if (error.kind !== 'bug') {
-      ctx.log({ event: 'continuation_not_saved', message: error.message });
-      return outcome;
-    }
     ctx.log({ event: 'report_failed', ...summary, ...stackOf(error) });
     return { ...outcome, status: 'failed', error: outcome.error ?? summary };
   }
@@ -172,8 +168,11 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
   const traffic = createTrafficCount();
   const clocks = runClock(options.clock, () => service.clockSkewMs);
   const documents = createLakeDocuments({ store: options.lake.store, ...options, clocks });
-  const lease = createBrandLease(options, run.id, documents, brand);
   const log = bindBrand(options.log, brand);
+  const lease = createLease({
+    ...{ brand, document: documents.lease(brand), runId: run.id, name: options.runBy ?? run.id },
+    ...{ time: run.time, clock: options.clock, runs: options.lake.runs, log },
+  });
   const { requestsPerSecond } = options.settings;
   const onRequest: ServiceClientOptions['onRequest'] = (sent) => {
     traffic.count(sent);
@@ -193,27 +192,8 @@ async function syncBrand(options: RunOptions, run: Run, brand: string): Promise<
     for (const { ctx, outcome } of synced) ctx.log({ event: 'run_ended', ...runSummary(outcome) });
     return synced;
   } finally {
-    run.days.leave();
     await lease.release();
   }
-}
-
-function createBrandLease(
-  { clock, deadline, lake, log, runBy }: RunOptions,
-  runId: string,
-  documents: LakeDocuments,
-  brand: string,
-): Lease {
-  return createLease({
-    brand,
-    document: documents.lease(brand),
-    runId,
-    name: runBy ?? runId,
-    time: createTimeBudget(deadline, clock.monotonicMs),
-    clock,
-    runs: lake.runs,
-    log: bindBrand(log, brand),
-  });
 }
 
 const NO_TRAFFIC: Traffic = { requests: 0, retries: 0, throttles: 0 };
@@ -257,12 +237,6 @@ export function createService(
   });
 }
 
-interface ReportInRun {
-  brand: string;
-  report: ReportDefinition;
-  service: ReportService;
-}
-
 /** @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function settingsOf(
   options: Pick<RunOptions, 'settings'>,
@@ -279,7 +253,7 @@ export function settingsOf(
 /** @throws BrandReportsError `config` if the settings lack the brand or the report */
 export function createFetchContext(
   options: RunOptions,
-  { brand, report, service }: ReportInRun,
+  { brand, report, service }: Pick<FetchContext, 'brand' | 'report' | 'service'>,
 ): FetchContext {
   return {
     brand,
@@ -295,7 +269,7 @@ export function createFetchContext(
 export function createRunContext(
   options: RunOptions,
   run: Omit<Run, 'iceberg'> & { documents: LakeDocuments },
-  reportInRun: ReportInRun,
+  reportInRun: Parameters<typeof createFetchContext>[1],
 ): RunContext {
   const fetchContext = createFetchContext(options, reportInRun);
   const { brand, report } = fetchContext;
@@ -307,7 +281,7 @@ export function createRunContext(
     adoption: options.adoption,
     time: run.time,
     daysInFlight: options.settings.pagesInFlight,
-    days: run.days,
+    mostDays: Math.max(1, Math.floor(MOST_DAYS / selectBrands(options).length)),
     acceptsFewer: options.scope.acceptFewer ?? false,
     hasReturned: () => false,
     progress: (day, attempt, first) => documents.progress(report.name, brand, day, attempt, first),

@@ -109,9 +109,9 @@ export async function syncReports(
     ),
   );
   const covered = syncs.flatMap(({ ending, brokeOff }) => (ending?.of.iceberg && !brokeOff ? [ending] : []));
-  const failures = covered.length > 0 ? await iceberg.commit(covered) : new Map();
+  if (covered.length > 0) await iceberg.commit(covered);
   for (const sync of syncs) {
-    if (failures.has(sync.ctx)) sync.brokeOff ??= { thrown: failures.get(sync.ctx) };
+    if (iceberg.failures.has(sync.ctx)) sync.brokeOff ??= { thrown: iceberg.failures.get(sync.ctx) };
     await end(sync, announceReport);
   }
   await Promise.all(
@@ -176,13 +176,15 @@ function beginSync(report: ReportToSync): ReportSync {
 async function readDays(syncs: readonly ReportSync[]): Promise<void> {
   const [first] = syncs;
   if (!first) return;
-  const { brand, days, daysInFlight } = first.ctx;
+  const { daysInFlight, mostDays } = first.ctx;
+  let change = Promise.withResolvers<void>();
   /** A waiting lookup may become readable when a day ends, so a worker gives up only if no day is in flight. */
   const next = async () => {
     for (;;) {
-      const day = days.hasRoom(brand) ? takeNext(syncs) : undefined;
-      if (day || !syncs.some(({ inFlight }) => inFlight.size > 0)) return day;
-      await days.changed();
+      const reading = syncs.reduce((sum, { inFlight }) => sum + inFlight.size, 0);
+      const day = reading < mostDays ? takeNext(syncs) : undefined;
+      if (day || reading === 0) return day;
+      await change.promise;
     }
   };
   // While one day is built, the next day is fetched: building sends no request, and the service takes most of the time.
@@ -190,7 +192,10 @@ async function readDays(syncs: readonly ReportSync[]): Promise<void> {
     let built = Promise.resolve();
     for (let day = await next(); day; day = await next()) {
       const fetched = Promise.withResolvers<void>();
-      const ended = readDay(day, fetched.resolve);
+      const ended = readDay(day, fetched.resolve).finally(() => {
+        change.resolve();
+        change = Promise.withResolvers();
+      });
       await Promise.all([fetched.promise, built]);
       built = ended;
     }
@@ -272,11 +277,7 @@ function mayRead({ left, brokeOff, breaker }: ReportSync, day: string): boolean 
  * one read longest ago. So runs with time for one day read another report each time.
  */
 function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
-  const paged = syncs.filter(({ ctx }) => !ctx.upstream);
-  const isPagedRead = paged.some((sync) => sync.inFlight.size > 0 || firstDayOf(sync).length > 0);
-  // Before the service has accepted a request, a refused lookup would look like wrong credentials.
-  const mayLookUp = !isPagedRead || paged.some(({ ctx }) => ctx.service.hasAnswered);
-  const [next] = (mayLookUp ? syncs : paged)
+  const [next] = syncs
     .flatMap(firstDayOf)
     .sort(
       (a, b) =>
@@ -288,7 +289,6 @@ function takeNext(syncs: readonly ReportSync[]): NextDay | undefined {
   if (!next?.sync.ctx.time.tryStartDay()) return undefined;
   const { sync, due } = next;
   sync.left.delete(due.day);
-  sync.ctx.days.begin(sync.ctx.brand);
   sync.inFlight.add(due.day);
   sync.taken += 1;
   return next;
@@ -316,7 +316,6 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
     sync.brokeOff ??= { thrown };
   } finally {
     sync.inFlight.delete(due.day);
-    sync.ctx.days.end(sync.ctx.brand);
     onFetched();
   }
 }

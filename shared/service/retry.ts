@@ -1,6 +1,5 @@
 import type { Backoff } from '../base/backoff.ts';
 import { MINUTE_MS } from '../base/days.ts';
-import type { ErrorCode } from '../base/error-codes.ts';
 import { BrandReportsError } from '../base/errors.ts';
 import type { HttpHeaders } from '../ports.ts';
 import { parseHttpDate } from './server-clock.ts';
@@ -46,17 +45,11 @@ export function refusalOfPause(
   { leftMs }: Pick<TimeLeft, 'leftMs'>,
 ) {
   return (pauseMs: number): BrandReportsError | undefined => {
-    if (pauseMs > maxWaitMs)
-      return pausedTooLong('retry_after', pauseMs, `a run waits at most ${seconds(maxWaitMs)}`);
-    return pauseMs > leftMs()
-      ? pausedTooLong('out_of_time', pauseMs, `the run has ${seconds(leftMs())} left`)
-      : undefined;
+    const mostMs = Math.min(maxWaitMs, leftMs());
+    if (pauseMs <= mostMs) return undefined;
+    const message = `the next request may be sent in ${seconds(pauseMs)} (Retry-After or backoff), but this run waits at most ${seconds(mostMs)}; a later run continues`;
+    return new BrandReportsError('transient', 'out_of_time', message);
   };
-}
-
-function pausedTooLong(code: ErrorCode, pauseMs: number, limit: string): BrandReportsError {
-  const message = `the next request may be sent in ${seconds(pauseMs)} (Retry-After or backoff), but ${limit}; a later run continues`;
-  return new BrandReportsError('transient', code, message);
 }
 
 function seconds(ms: number): string {
@@ -114,5 +107,5 @@ export const CLOCKS_DIFFER = 'clocks_differ';
  * whose own response requested the pause fails instead; otherwise every run would begin with that call and end there.
  */
 export function isEndOfRun({ code }: BrandReportsError): boolean {
-  return code === 'stopped' || code === 'out_of_time' || code === 'retry_after' || code === 'brand_busy';
+  return code === 'stopped' || code === 'out_of_time' || code === 'brand_busy';
 }

@@ -20,7 +20,6 @@ import { readChunk } from '../../shared/day/staged-records.ts';
 import { recordListOf, recordsOfList } from '../../shared/records/record-list.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
-import { DaysInFlight } from '../../shared/context/days-in-flight.ts';
 import { createTimeBudget } from '../../shared/context/time-budget.ts';
 import { StoredSettings } from '../../shared/lake/brand-settings.ts';
 import { createLakeDocuments } from '../../shared/lake/lake-documents.ts';
@@ -82,7 +81,6 @@ function runOn(store: ObjectStore, { id = 'r1' } = {}) {
     {
       id,
       time: createTimeBudget(undefined, time.wallMs),
-      days: new DaysInFlight(1),
       documents: createLakeDocuments({ ...options, store }),
       stored: new StoredSettings(options),
     },

@@ -40,11 +40,11 @@ describe('the plan', () => {
     expect(summary(plan(ledgers, policy, NOW_MS))).toEqual([
       '2026-03-19 yesterday',
       '2026-03-20 open',
-      '2026-03-12 retry',
       '2026-03-18 in_progress',
       '2026-03-17 never_read',
       '2026-03-15 never_read',
       '2026-03-16 refresh',
+      '2026-03-12 retry',
     ]);
     expect(waitingDays(ledgers, policy, NOW_MS)).toEqual(['2026-03-14']);
   });
@@ -68,38 +68,21 @@ describe('the plan', () => {
     ]);
   });
 
-  it('alternates failed and other days: if no day has failed since the last reading, the failed day that waited longest comes first', () => {
-    const failed = (retryAt: string, lastAt: string) => ({
-      failure: { ...failure(retryAt), times: 2, lastAt },
+  it('has failed days last, the longest wait first, but the open day and yesterday stay urgent', () => {
+    const failed = (retryAt: string) => ({ failure: { ...failure(retryAt), times: 2 } });
+    const ledgers = ledgersOf({
+      '2026-03-20': failed('2026-03-20T13:00:00.000Z'),
+      '2026-03-19': readAt('2026-03-20T12:00:00.000Z'),
+      '2026-03-18': failed('2026-03-20T11:00:00.000Z'),
+      '2026-03-17': failed('2026-03-20T10:00:00.000Z'),
+      '2026-03-16': old,
     });
-    const planned = (lastAt: string) =>
-      summary(
-        plan(
-          ledgersOf({
-            '2026-03-20': failed('2026-03-20T13:00:00.000Z', lastAt),
-            '2026-03-19': readAt('2026-03-20T12:00:00.000Z'),
-            '2026-03-18': failed('2026-03-20T11:00:00.000Z', lastAt),
-            '2026-03-17': failed('2026-03-20T10:00:00.000Z', lastAt),
-            '2026-03-16': old,
-          }),
-          { ...policy, startDate: '2026-03-15' },
-          NOW_MS,
-        ),
-      );
-    expect(planned('2026-03-20T12:00:01.000Z')).toEqual([
+    expect(summary(plan(ledgers, { ...policy, startDate: '2026-03-15' }, NOW_MS))).toEqual([
       '2026-03-19 yesterday',
-      '2026-03-15 never_read',
-      '2026-03-16 refresh',
-      '2026-03-17 retry',
-      '2026-03-18 retry',
-      '2026-03-20 retry',
-    ]);
-    expect(planned('2026-03-20T11:59:59.000Z')).toEqual([
       '2026-03-20 open',
-      '2026-03-19 yesterday',
-      '2026-03-17 retry',
       '2026-03-15 never_read',
       '2026-03-16 refresh',
+      '2026-03-17 retry',
       '2026-03-18 retry',
     ]);
   });
@@ -123,7 +106,7 @@ describe('the plan', () => {
     ['the open day, in progress', { claim }, '2026-03-20', 'open'],
     ['the open day, failing', { failure: failure(later) }, '2026-03-20', undefined],
     ['the open day, which failed once', { failure: failure(NOW) }, '2026-03-20', 'open'],
-    ['the open day, which failed twice', { failure: { ...failure(NOW), times: 2 } }, '2026-03-20', 'retry'],
+    ['the open day, which failed twice', { failure: { ...failure(NOW), times: 2 } }, '2026-03-20', 'open'],
     ['a day in progress that keeps failing', { claim, failure: failure(later) }, '2026-03-15', undefined],
     ['a day in progress whose backoff is over', { claim, failure: failure(NOW) }, '2026-03-15', 'retry'],
     [
@@ -131,12 +114,6 @@ describe('the plan', () => {
       { ...readAt(NOW, { state: 'settled' }), claim },
       '2026-03-15',
       'in_progress',
-    ],
-    [
-      'a day that was read with other queries',
-      readAt(NOW, { queryFingerprint: 'once' }),
-      '2026-03-15',
-      'settings',
     ],
     [
       'a day that another reading has to confirm',
@@ -186,7 +163,7 @@ describe('a range to read again', () => {
     const settled = Object.fromEntries(
       daysFrom('2026-03-11', '2026-03-20').map((day) => [day, readAt(NOW, { state: 'settled' })]),
     );
-    expect(days(settled)).toEqual(['2026-03-16 requested', '2026-03-15 requested', '2026-03-14 requested']);
+    expect(days(settled)).toEqual(['2026-03-16 refresh', '2026-03-15 refresh', '2026-03-14 refresh']);
   });
 
   it('has due days first, then days that are only requested, then failing days, the newest first', () => {
@@ -206,7 +183,7 @@ describe('a range to read again', () => {
       '2026-03-19 yesterday',
       '2026-03-18 in_progress',
       '2026-03-17 never_read',
-      '2026-03-16 requested',
+      '2026-03-16 refresh',
       '2026-03-15 failing',
       '2026-03-14 failing',
     ]);
@@ -247,9 +224,9 @@ describe('a range to read again', () => {
     [
       'was read under this continuation with other queries',
       { ...readAt(NOW, { queryFingerprint: 'once' }), continuation: 'q1' },
-      ['2026-03-15 requested'],
+      ['2026-03-15 refresh'],
     ],
-    ['was read under another continuation', read({ continuation: 'q0' }), ['2026-03-15 requested']],
+    ['was read under another continuation', read({ continuation: 'q0' }), ['2026-03-15 refresh']],
     ['was never read', {}, ['2026-03-15 never_read']],
     ['keeps failing', read({ failure: failure(later) }), ['2026-03-15 failing']],
   ])('I11: resumes with a day that %s', (_name, entry, expected) => {
@@ -310,7 +287,7 @@ describe('a day of a report with an upstream', () => {
     const dueWith = (digest: string) =>
       plan(ledgersOf({ [day]: entry }), policy, NOW_MS, { continuation, upstream: () => upstream(digest) });
     expect(dueWith('1:ab')).toEqual([]);
-    expect(summary(dueWith('2:cd'))).toEqual(['2026-03-15 requested']);
+    expect(summary(dueWith('2:cd'))).toEqual(['2026-03-15 refresh']);
   });
 });
 

@@ -7,7 +7,6 @@ import { type JsonObject, rawNumber } from '../../shared/base/json.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { StoredSettings } from '../../shared/lake/brand-settings.ts';
 import { createLakeDocuments } from '../../shared/lake/lake-documents.ts';
-import { DaysInFlight } from '../../shared/context/days-in-flight.ts';
 import { createTimeBudget } from '../../shared/context/time-budget.ts';
 import { type RunOptions, createRunContext } from '../../shared/run/run.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
@@ -80,7 +79,6 @@ if (!report) throw new Error('there are no orders');
 const run = {
   id: newId(),
   time: createTimeBudget(undefined, options.clock.monotonicMs),
-  days: new DaysInFlight(1),
   documents: createLakeDocuments({ ...options, store: options.lake.store }),
   stored: new StoredSettings(options),
 };
