@@ -64,7 +64,13 @@ describe('TLS', () => {
       false,
       /^config tls .*set NODE_EXTRA_CA_CERTS .*DEPTH_ZERO_SELF/,
     ],
-    ['a certificate of another host', OTHER_HOST, {}, true, /^config tls .*for this host \(ERR_TLS_CERT_ALTNAME_INVALID\)/],
+    [
+      'a certificate of another host',
+      OTHER_HOST,
+      {},
+      true,
+      /^config tls .*for this host \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
+    ],
     ['an expired certificate', EXPIRED, {}, true, /^config tls .*valid now.* \(CERT_HAS_EXPIRED\)/],
     [
       'TLS 1.1',
