@@ -41,7 +41,7 @@ it('the demo fills all five tables and answers SQL on them, twice in a row', asy
   expect((await stat(lake)).mode & 0o777).toBe(0o700);
   const [query = '', statement = '', status = '', verify = '', ...own] = said.match(/(?<=^ +)npx .*/gm) ?? [];
   expect(own).toEqual(['npx brand-reports init']);
-  expect((await pasted(query)).stdout).toMatch(/^brand +dt /m);
+  expect((await pasted(query)).stdout).toMatch(/^brand +month /m);
   expect(await pasted(statement)).toMatchObject({ code: 0, stdout: '' });
   expect(await readFile(join(folder.path, 'statement.html'), 'utf8')).toContain('<h1>Statement ');
   expect((await pasted(status)).stdout).toMatch(/^click_details +\d{4}-/m);
