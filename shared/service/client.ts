@@ -59,6 +59,7 @@ interface Sent {
   response: ResponseClass;
   /** Whether the service has accepted the credentials of the request. */
   isProven: boolean;
+  slotMs: number;
   requestedWaitMs: number | undefined;
 }
 
@@ -93,6 +94,7 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     fields: JsonObject,
     signing: Signing,
     attempt: number,
+    slotMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Sent> {
     const { bid, token } = signing.credentials;
@@ -111,9 +113,11 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     options.onRequest?.({ action, attempt, status });
     const isProven = accepted === signing.credentials;
     const response = classifyResponse(result, { brand, action, isProven, quote: signer.quote });
+    if (status === 429 || status === 503) limiter.slowDown(slotMs);
+    if (response.is === 'success') limiter.speedUp();
     const mayWait = (response.is === 'transient' || response.is === 'refused') && 'headers' in result;
     return {
-      ...{ response, isProven },
+      ...{ response, isProven, slotMs },
       requestedWaitMs: mayWait ? retryAfterMs(result.headers, clock.nowMs()) : undefined,
     };
   }
@@ -139,8 +143,6 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
     const refusal = limiter.refusePause(Math.max(waitMs, requestedWaitMs ?? 0));
     if (refusal) throw gaveUp(refusal.message);
     const { status } = error.context;
-    // Throttled: the other requests wait too.
-    if (status === 429 || status === 503) limiter.pauseFor(waitMs);
     const shown = { action, code: error.code, failures, waitMs: Math.max(waitMs, requestedWaitMs ?? 0) };
     log({ event: 'request_retried', ...shown, ...(typeof status === 'number' && { status }) });
     await pause(waitMs, options.sleep, signal);
@@ -160,10 +162,10 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
       for (let sent = 1; ; sent += 1) {
         // Reading credentials may take long: between the slot and the request, the lease could end.
         await signer.sign();
-        await limiter.take(turn, signal);
+        const slotMs = await limiter.take(turn, signal);
         signing ??= await signer.sign();
         throwIfStopped(signal);
-        const tried = await sendOnce(action, fields, signing, attempt + sent - 1, signal);
+        const tried = await sendOnce(action, fields, signing, attempt + sent - 1, slotMs, signal);
         const { response } = tried;
         if (response.is === 'success') {
           accepted = signing.credentials;
@@ -207,8 +209,10 @@ export function createServiceClient(options: ServiceClientOptions): ReportServic
         return response.response;
       }
       if (!mayPass(action, tried) || (turn.asksTime && clock.skewMs !== undefined)) throw response.error;
-      if (response.is === 'refused' && failures >= policy.maxAttempts)
-        lasting.add(refusalOf(action, response.error));
+      if (response.is === 'refused') {
+        if (failures === 1) limiter.slowDown(tried.slotMs);
+        if (failures >= policy.maxAttempts) lasting.add(refusalOf(action, response.error));
+      }
       await beforeRetry(action, response.error, failures, requestedWaitMs, signal);
     }
   }

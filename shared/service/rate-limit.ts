@@ -1,7 +1,8 @@
 /**
  * Limits the rate of requests to one brand's service. Without it, several days in flight would send bursts that the
- * setting `requestsPerSecond` forbids. The request to send is chosen when its slot arrives. A throttled response pauses
- * all requests. A request that gets no slot within the time of the run fails.
+ * setting `requestsPerSecond` forbids. The request to send is chosen when its slot arrives. A throttled response halves
+ * the rate, each success raises it by 2 % of the highest rate, and `Retry-After` pauses all requests. A request that
+ * gets no slot within the time of the run fails.
  */
 import { MINUTE_MS } from '../base/days.ts';
 import { BrandReportsError } from '../base/errors.ts';
@@ -11,6 +12,10 @@ import { type Sleep, sleepUnlessAborted, stopped, throwIfStopped } from './retry
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
+const DECREASE_FACTOR = 0.5;
+/** Shares of the highest rate. */
+const INCREASE_SHARE = 0.02;
+const MIN_SHARE = 1 / 32;
 /** Timers wake up to this late. The next request must not be late because of it. */
 const TIMER_DELAY_MS = 20;
 
@@ -31,12 +36,13 @@ export function createRateLimiter(options: {
   monotonicMs: () => number;
   sleep: Sleep;
 }) {
-  const { requestsPerSecond, claim, refusePause, monotonicMs, sleep } = options;
-  const { leftMs = () => Number.POSITIVE_INFINITY } = options;
+  const { claim, refusePause, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
   const queue = createRequestQueue<Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>>();
+  let share = 1;
   /** When the last request was due to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
+  let slowedAtMs = Number.NEGATIVE_INFINITY;
   let isServing = false;
   let wake = () => {};
 
@@ -56,7 +62,7 @@ export function createRateLimiter(options: {
       if (sinceMs === undefined) continue;
       const nowMs = monotonicMs();
       lastMs = Math.max(lastMs, sinceMs);
-      const waitMs = lastMs + 1000 / requestsPerSecond - nowMs;
+      const waitMs = lastMs + 1000 / (options.requestsPerSecond * share) - nowMs;
       if (waitMs > 0) {
         refuseLateSlot(waitMs);
         if (queue.size > 0) await sleepUntilWoken(waitMs);
@@ -79,7 +85,8 @@ export function createRateLimiter(options: {
 
   function refuseLateSlot(waitMs: number): void {
     if (waitMs <= Math.max(leftMs(), PATIENCE_MS)) return;
-    const message = `no request fits into the rest of the run's time: the rate is ${requestsPerSecond} requests per second; a later run continues`;
+    const rate = Number((options.requestsPerSecond * share).toPrecision(2));
+    const message = `no request fits into the rest of the run's time: the rate is ${rate} requests per second at present; a later run continues`;
     failAll(new BrandReportsError('transient', 'out_of_time', message));
   }
 
@@ -91,11 +98,14 @@ export function createRateLimiter(options: {
 
   return {
     refusePause,
+    get requestsPerSecond(): number {
+      return options.requestsPerSecond * share;
+    },
     /**
-     * Resolves when this request may start.
+     * Resolves when this request may start, with the time of its slot.
      * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`
      */
-    async take(turn: Turn, signal?: AbortSignal): Promise<void> {
+    async take(turn: Turn, signal?: AbortSignal): Promise<number> {
       throwIfStopped(signal);
       const { promise: started, ...waiting } = Promise.withResolvers<void>();
       const remove = queue.add(turn, waiting);
@@ -109,12 +119,23 @@ export function createRateLimiter(options: {
       // The request that the limiter slept for may have left the queue.
       try {
         await started;
+        return monotonicMs();
       } catch (error) {
         wake();
         throw error;
       } finally {
         signal?.removeEventListener('abort', stop);
       }
+    },
+    /** Halves the rate, because the service throttled the request of the slot at `slotMs`. */
+    slowDown(slotMs: number): void {
+      // Several requests under way are throttled together: that counts once.
+      if (slotMs < slowedAtMs) return;
+      slowedAtMs = monotonicMs();
+      share = Math.max(MIN_SHARE, share * DECREASE_FACTOR);
+    },
+    speedUp(): void {
+      share = Math.min(1, share + INCREASE_SHARE);
     },
     pauseFor(ms: number): void {
       pausedUntilMs = Math.max(pausedUntilMs, monotonicMs() + ms);

@@ -91,6 +91,20 @@ describe('rate limit', () => {
     );
   });
 
+  it('halves the rate once for all requests that were throttled together, and recovers step by step', async () => {
+    const { time, limiter } = limited(10);
+    time.advance(100);
+    for (const sent of [start, start + 10, start + 20]) limiter.slowDown(sent);
+    expect(limiter.requestsPerSecond).toBe(5);
+    time.advance(100);
+    limiter.slowDown(time.wallMs());
+    expect(limiter.requestsPerSecond).toBe(2.5);
+    limiter.speedUp();
+    expect(limiter.requestsPerSecond).toBeCloseTo(2.7);
+    for (let i = 0; i < 100; i += 1) limiter.speedUp();
+    expect(limiter.requestsPerSecond).toBe(10);
+  });
+
   it.each([
     { shows: 'a little late does not delay the next one', lateMs: 19, begun: [0, 219, 419] },
     { shows: 'very late moves the following slots', lateMs: 20, begun: [0, 220, 440] },
@@ -103,11 +117,17 @@ describe('rate limit', () => {
       monotonicMs: time.monotonicMs,
       sleep: (ms, signal) => time.sleep(ms + lateMs, signal),
     });
-    const sent = [1, 2, 3].map(async () => {
-      await limiter.take(NO_TURN);
-      return time.wallMs() - start;
-    });
-    expect(await Promise.all(sent)).toEqual(begun);
+    const sent = await Promise.all([1, 2, 3].map(() => limiter.take(NO_TURN)));
+    expect(sent.map((at) => at - start)).toEqual(begun);
+  });
+
+  it('never falls to zero', () => {
+    const { time, limiter } = limited(10);
+    for (let i = 0; i < 50; i += 1) {
+      time.advance(1_000);
+      limiter.slowDown(time.wallMs());
+    }
+    expect(limiter.requestsPerSecond).toBeGreaterThan(0.3);
   });
 
   it('sends nothing during a pause that the service requested, not even queued requests', async () => {
