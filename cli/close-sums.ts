@@ -221,14 +221,11 @@ async function withNamesOfOrders(
   { brand, month }: Comparison,
   totals: Close['totals'],
 ): Promise<Close['totals']> {
-  const nameless = totals.flatMap(({ publisher_id: id, publisher_name: name }) =>
-    id !== null && name === null ? [literal(id)] : [],
-  );
-  if (nameless.length === 0) return totals;
+  if (totals.every(({ publisher_id: id, publisher_name: name }) => id === null || name !== null))
+    return totals;
   const found =
     await connection.runAndReadAll(`SELECT publisher_id, max_by(publisher_name, dt || publisher_name) FROM order_history
-  WHERE what = 'now' AND brand = ${literal(brand)} AND dt <= ${literal(`${month}-31`)}
-    AND publisher_name IS NOT NULL AND publisher_id IN (${nameless.join(', ')})
+  WHERE what = 'now' AND brand = ${literal(brand)} AND dt <= ${literal(`${month}-31`)} AND publisher_name IS NOT NULL
   GROUP BY publisher_id`);
   const names = new Map(found.getRows().map(([id, name]) => [id, textOrNull(name)] as const));
   return totals.map((total) => ({

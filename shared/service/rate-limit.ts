@@ -85,8 +85,7 @@ export function createRateLimiter(options: {
 
   function refuseLateSlot(waitMs: number): void {
     if (waitMs <= Math.max(leftMs(), PATIENCE_MS)) return;
-    const rate = Number((options.requestsPerSecond * share).toPrecision(2));
-    const message = `no request fits into the rest of the run's time: the rate is ${rate} requests per second at present; a later run continues`;
+    const message = `no request fits into the rest of the run's time: the rate is ${options.requestsPerSecond * share} requests per second at present; a later run continues`;
     failAll(new BrandReportsError('transient', 'out_of_time', message));
   }
 

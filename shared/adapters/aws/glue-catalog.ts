@@ -152,7 +152,7 @@ export function openGlueCatalog(
       { ...inDatabase, TableName: table, ...filter },
     )) {
       for (const { Values = [], StorageDescriptor } of page.Partitions ?? []) {
-        const snapshot = lastFolder(StorageDescriptor?.Location ?? '');
+        const snapshot = StorageDescriptor?.Location?.split('/').findLast((part) => part !== '');
         const path = partitionPath(keys.map((key, index) => [key, Values[index] ?? '']));
         if (snapshot !== undefined) byPartition.set(path, [snapshot]);
       }
@@ -174,8 +174,4 @@ export function openGlueCatalog(
 
 function quoted(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
-}
-
-function lastFolder(location: string): string | undefined {
-  return location.split('/').findLast((part) => part !== '');
 }

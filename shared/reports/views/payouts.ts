@@ -121,15 +121,14 @@ function nowSql(): string {
 
 /** What counted at each age, or when it was paid, minus what counts now. */
 function laterSql(): string {
-  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, 0 AS records, ${noneSql(Object.keys(PARTS))},
+  return `SELECT ${RECORD}, CAST(NULL AS varchar) AS named, 0 AS records,
+      ${Object.keys(PARTS)
+        .map((name) => `0 AS ${name}`)
+        .join(', ')},
       ${sumSql({ amount: 'paid' })} AS reversed_after_paid, sum(unknown) AS unknown,
       ${ofAges((age) => `${sumSql({ amount: `then_${age}` })} AS at_${age}, ${sumSql({ amount: `abs(then_${age})` })} AS moved_${age}`)}
     FROM (${changedSql(ALL_AGES)}) AS changed
     GROUP BY ${RECORD}`;
-}
-
-function noneSql(names: readonly string[]): string {
-  return names.map((name) => `0 AS ${name}`).join(', ');
 }
 
 function shareSql(part: string, whole: string): string {
