@@ -1,7 +1,8 @@
 /*
- * Builds one version of a day under a new prefix; if the content equals the committed version, no snapshot is written. A reading feeds the builder while its pages arrive. A rebuild, or a
- * reading whose assumptions were wrong, feeds it from chunks. SQL does not see the file before the commit. Memory holds
- * a page, a row group and some tens of bytes for each record that has a key (I12).
+ * Builds one version of a day under a new prefix. A reading feeds the builder while its pages arrive. A rebuild, or a
+ * reading whose assumptions were wrong, feeds it from chunks. If the content equals the committed version, no snapshot is
+ * written. SQL does not see the file before the commit. Memory holds a page, a row group and some tens of bytes for each
+ * record that has a key (I12).
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../base/column-types.ts';

@@ -39,6 +39,7 @@ export function createRateLimiter(options: {
   const { claim, refusePause, leftMs = () => Number.POSITIVE_INFINITY, monotonicMs, sleep } = options;
   const queue = createRequestQueue<Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>>();
   let share = 1;
+  const rate = () => options.requestsPerSecond * share;
   /** When the last request was due to start; finite, because an interval may be infinite. */
   let lastMs = -Number.MAX_VALUE;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
@@ -62,7 +63,7 @@ export function createRateLimiter(options: {
       if (sinceMs === undefined) continue;
       const nowMs = monotonicMs();
       lastMs = Math.max(lastMs, sinceMs);
-      const waitMs = lastMs + 1000 / (options.requestsPerSecond * share) - nowMs;
+      const waitMs = lastMs + 1000 / rate() - nowMs;
       if (waitMs > 0) {
         refuseLateSlot(waitMs);
         if (queue.size > 0) await sleepUntilWoken(waitMs);
@@ -85,7 +86,7 @@ export function createRateLimiter(options: {
 
   function refuseLateSlot(waitMs: number): void {
     if (waitMs <= Math.max(leftMs(), PATIENCE_MS)) return;
-    const message = `no request fits into the rest of the run's time: the rate is ${options.requestsPerSecond * share} requests per second at present; a later run continues`;
+    const message = `no request fits into the rest of the run's time: the rate is ${Number(rate().toPrecision(2))} requests per second at present; a later run continues`;
     failAll(new BrandReportsError('transient', 'out_of_time', message));
   }
 
@@ -97,9 +98,7 @@ export function createRateLimiter(options: {
 
   return {
     refusePause,
-    get requestsPerSecond(): number {
-      return options.requestsPerSecond * share;
-    },
+    rate,
     /**
      * Resolves when this request may start, with the time of its slot.
      * @throws BrandReportsError the refusal of a pause that the service requests; `transient` `stopped`, `out_of_time`

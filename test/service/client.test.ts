@@ -249,9 +249,9 @@ describe('a response that a retry may help', () => {
         limiter,
       });
       await client.call(action, {});
-      expect(limiter.requestsPerSecond).toBe(52);
+      expect(limiter.rate()).toBe(52);
       await client.call(action, {});
-      expect(limiter.requestsPerSecond).toBe(54);
+      expect(limiter.rate()).toBe(54);
     },
   );
 

@@ -95,14 +95,14 @@ describe('rate limit', () => {
     const { time, limiter } = limited(10);
     time.advance(100);
     for (const sent of [start, start + 10, start + 20]) limiter.slowDown(sent);
-    expect(limiter.requestsPerSecond).toBe(5);
+    expect(limiter.rate()).toBe(5);
     time.advance(100);
     limiter.slowDown(time.wallMs());
-    expect(limiter.requestsPerSecond).toBe(2.5);
+    expect(limiter.rate()).toBe(2.5);
     limiter.speedUp();
-    expect(limiter.requestsPerSecond).toBeCloseTo(2.7);
+    expect(limiter.rate()).toBeCloseTo(2.7);
     for (let i = 0; i < 100; i += 1) limiter.speedUp();
-    expect(limiter.requestsPerSecond).toBe(10);
+    expect(limiter.rate()).toBe(10);
   });
 
   it.each([
@@ -127,7 +127,7 @@ describe('rate limit', () => {
       time.advance(1_000);
       limiter.slowDown(time.wallMs());
     }
-    expect(limiter.requestsPerSecond).toBeGreaterThan(0.3);
+    expect(limiter.rate()).toBeGreaterThan(0.3);
   });
 
   it('sends nothing during a pause that the service requested, not even queued requests', async () => {
