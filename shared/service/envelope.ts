@@ -268,7 +268,7 @@ export function contractError(action: string, code: ErrorCode, message: string):
  * sections 4.3 and 4.4, do not define their place. @throws BrandReportsError `contract` if neither exists
  */
 export function recordsOf(
-  service: ReportService,
+  service: Pick<ReportService, 'quote'>,
   action: string,
   { data, scanned }: ServiceResponse,
 ): RecordList {

@@ -4,8 +4,15 @@ import fc from 'fast-check';
 import { BrandReportsError } from '../../shared/base/errors.ts';
 import { stringifyJson } from '../../shared/base/json.ts';
 import type { HttpHeaders } from '../../shared/ports.ts';
+import { recordsOfList } from '../../shared/records/record-list.ts';
 import { MAX_BESIDE_BYTES } from '../../shared/records/split-envelope.ts';
-import { classifyResponse, type ResponseClass, wholeData } from '../../shared/service/envelope.ts';
+import {
+  classifyResponse,
+  lacksList,
+  recordsOf,
+  type ResponseClass,
+  wholeData,
+} from '../../shared/service/envelope.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { envelopes } from '../records/record-texts.ts';
 
@@ -238,6 +245,27 @@ describe('an envelope', () => {
     expect(shown.message).toContain(message);
   });
 
+  it.each([
+    [
+      'before the service accepted a request',
+      false,
+      'auth',
+      /check bid, .*: "brand-reports check" tests them$/,
+    ],
+    [
+      'after the service accepted one',
+      true,
+      'contract',
+      /check the permission for this report, and the filters$/,
+    ],
+  ])('I10: whose code is not 0, %s, tells what to check', (_name, isProven, kind, next) => {
+    const body = Buffer.from('{"code":-7,"msg":"no"}');
+    const quote = (text: string) => text;
+    const found = classifyResponse({ status: 200, headers: {}, body }, { ...context, quote, isProven });
+    expect(found).toMatchObject({ is: 'refused', error: { kind, context: { serviceCode: '-7' } } });
+    expect(shownFailure(found).message).toMatch(next);
+  });
+
   it.each(['{"code":0}', ...['{}', '[]', 'null'].map((data) => `{"code":0,"data":${data}}`)])(
     'I8: %s has no data',
     (text) => {
@@ -264,6 +292,64 @@ describe('an envelope', () => {
   });
 });
 
+describe('I8: the records of a page', () => {
+  /** Unusual keys are parsed whole, other pages are scanned. */
+  const pages = (data: string) => [`{"code":0,"data":${data}}`, String.raw`{"\u0063ode":0,"data":${data}}`];
+  const responseTo = (text: string) => {
+    const found = classified(200, text);
+    if (found.is !== 'success') throw found.error;
+    return found.response;
+  };
+  const read = (text: string) =>
+    recordsOfList(recordsOf({ quote: (shown) => shown }, 'read', responseTo(text)));
+
+  it.each([
+    ['"list", beside other lists', '{"list":[{"a":1}],"tags":[]}'],
+    ['the only list', '{"rows":[{"a":1}],"total":1}'],
+  ])('are %s', (_name, data) => {
+    for (const text of pages(data)) expect(read(text)).toEqual([{ a: 1 }]);
+  });
+
+  it.each([
+    ['two lists', '{"a":[],"b":[1]}', 'missing_list', 'in "data", which has the keys a, b'],
+    ['no key', '{}', 'missing_list', 'no list of records in the response: .* in "data", which has no keys'],
+    ['a text', '{"list":"x","rows":[]}', 'missing_list', 'which has the keys list, rows'],
+    [
+      'a number among records',
+      '{"list":[{},2.5]}',
+      'bad_record',
+      'element 1 of the list is a number, an object is expected',
+    ],
+    [
+      'a list among records',
+      '{"list":[[]]}',
+      'bad_record',
+      'element 0 of the list is a list, an object is expected',
+    ],
+  ])('are refused: %s', (_name, data, code, message) => {
+    for (const text of pages(data)) {
+      const refused = { kind: 'contract', code, message: expect.stringMatching(`^read: .*${message}$`) };
+      expect(() => read(text)).toThrow(expect.objectContaining(refused));
+    }
+  });
+
+  it.each([
+    ['no data', '{}', true],
+    ['a list that is null', '{"list":null,"total":0}', true],
+    ['a list that is an empty object', '{"list":{}}', true],
+    ['a list that is null beside another list', '{"list":null,"tags":[{"a":1}]}', true],
+    ['lists of other names that are null', '{"rows":null,"cursor":null,"total":0}', true],
+    ['one of two that is filled', '{"rows":null,"pageInfo":{"a":1}}', false],
+    ['an empty list', '{"list":[]}', false],
+    ['an empty list of another name', '{"rows":[]}', false],
+    ['a list that is a text', '{"list":"x"}', false],
+    ['only a cursor', '{"cursor":null}', false],
+    ['records', '{"list":[{"a":1}]}', false],
+  ])('%s in place of them: lacking is %s', (_name, data, lacks) => {
+    for (const text of pages(data)) expect(lacksList(responseTo(text))).toBe(lacks);
+  });
+});
+
 describe('I12: a page', () => {
   /** The exact parser reads records with an unusual key. */
   const records = [
@@ -282,7 +368,13 @@ describe('I12: a page', () => {
         const list = `[${Array.from({ length: count + 1 }, () => record).join(',')}]`;
         const shown = classified(200, text(msg, list));
         if (more <= 0) expect(shown.is).toBe('success');
-        if (more > 2) expect(shownFailure(shown).is).toBe('final contract too_large');
+        if (more > 2)
+          expect(shownFailure(shown)).toMatchObject({
+            is: 'final contract too_large',
+            message: expect.stringMatching(
+              /^the response has \d+ bytes beside its records, 1048576 are allowed; check baseUrl, and lower page_size/,
+            ),
+          });
       }),
       runs(15),
     );
