@@ -111,7 +111,7 @@ describe('query --output', () => {
     ['SQL that is no query', 'old.parquet', "SELECT 1) TO 'x.csv' --", /syntax error at or near "\)"/],
   ])('refuses %s, and leaves the existing file', async (_name, name, sql, message) => {
     await mkdir(place('folder.csv'), { recursive: true });
-    spawnSync('mkfifo', [place('pipe.csv')]);
+    spawnSync('sh', ['-c', 'mkfifo "$0"', place('pipe.csv')]);
     await symlink(lake, place('link')).catch(() => undefined);
     for (const ending of ['csv', 'parquet']) await writeFile(place(`old.${ending}`), 'older');
     const { code, stderr } = await run('--output', place(name), sql);
