@@ -35,7 +35,7 @@ export async function writeNew(file: string, text: string): Promise<void> {
 /**
  * Writes beside the file, or the file that a link names, and then replaces it: a failure leaves the older file unchanged.
  * @param write gets a path in an empty folder
- * @throws BrandReportsError `config` if the place is in the lake, a folder or missing
+ * @throws BrandReportsError `config` if the place is in the lake, a folder, a device or missing
  */
 export async function writeWhole<Result>(
   file: string,
@@ -48,8 +48,9 @@ export async function writeWhole<Result>(
   const parent = dirname(place);
   if (lakeFolder !== undefined && isInside(parent, await realpath(lakeFolder)))
     throw badOutput(`${file} is in the lake, whose files must not change. Choose another folder.`);
-  if (statSync(place, { throwIfNoEntry: false })?.isDirectory())
-    throw badOutput(`${file} is a folder. Name a file in it.`);
+  const found = statSync(place, { throwIfNoEntry: false });
+  // As root, a rename would replace `/dev/null` and `/dev/stdout` for all programs.
+  if (found?.isFile() === false) throw badOutput(`${file} is a folder, a device or a pipe. Name a file.`);
   const folder = await mkdtemp(join(parent, '.brand-reports-')).catch((error: unknown) => {
     const next = `Make its folder, or choose another one: mkdir -p ${shellWord(named)}`;
     throw badOutput(`${file} cannot be written (${textOf(error, 'code')}). ${next}`);

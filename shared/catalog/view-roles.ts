@@ -205,7 +205,7 @@ function kindSql(kind: string, bonuses: readonly string[] = BONUS_KINDS): string
 
 /** A word of the settings in lower case; by the engine's own rules if these differ, as for İ. */
 function wordSql(word: string): string[] {
-  return spellings(withoutSpaces(word)).map((each) =>
+  return spellings(withoutSpaces(word).replaceAll("'", "''")).map((each) =>
     /^[\x20-\x7e]*$/.test(each) ? `'${each.toLowerCase()}'` : `lower('${each}')`,
   );
 }

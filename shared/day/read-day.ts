@@ -81,7 +81,7 @@ async function readPages(
     const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
     const isWhole = slice.parts.length > 1 && part.pages === 0;
     const answered = isWhole ? withAnswer(ctx, before?.parts[index]) : (page: StagedPage) => page;
-    const known = isProof ? undefined : await answerBefore(ctx, attempt, index, before);
+    const known = isProof || part.pages > 0 ? undefined : await answerBefore(ctx, attempt, index, before);
     for (const page of known ?? []) await stage.add(answered(page));
     if (known) continue;
     const shown = new ShownHabits(isProof ? undefined : await knownHabits(ctx));

@@ -2,7 +2,7 @@
  * The roles that fields can have, and the names that such fields usually have. A setting decides first. Otherwise a role takes
  * the first of its names that is a column of the table.
  */
-import type { Column } from '../base/column-types.ts';
+import { type Column, DERIVED_COLUMNS } from '../base/column-types.ts';
 import { type Json, isJsonObject, numberText, parseJson } from '../base/json.ts';
 
 /**
@@ -90,7 +90,8 @@ export function columnOfField(columns: readonly Column[], field: string): RoleCo
 function columnsOfField(columns: readonly Column[], field: string): readonly RoleColumn[] {
   const named = (wanted: string) => {
     const own = columns.filter((column) => column.field === wanted);
-    return own.length > 0 ? own : columns.filter(({ name }) => name === wanted);
+    const isNamed = ({ name }: Column) => name === wanted && !DERIVED_COLUMNS.includes(name);
+    return own.length > 0 ? own : columns.filter(isNamed);
   };
   const whole = named(field);
   const [first = '', ...path] = field.split('.');

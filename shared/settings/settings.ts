@@ -223,7 +223,7 @@ function keySchema() {
 
 function oneOrSeveral(field: z.ZodMiniType<string>, error: string) {
   const isList = (names: readonly string[]) => names.length > 0 && new Set(names).size === names.length;
-  return z.union([field, z.array(field).check(z.refine(isList))], { error });
+  return z.union([field, z.array(field).check(z.refine(isList, { error }))], { error });
 }
 
 function filtersSchema({ filters }: ReportDefinition) {
@@ -282,7 +282,8 @@ const FIELD = /^[^'"\\\p{C}.]{1,255}(\.\w{1,255}){0,5}$/u;
 
 /** A value of the service's records, as views compare it. */
 function wordSchema() {
-  return text('a text that is not empty', (value) => value.trim() !== '' && !/['\\\p{C}]/u.test(value));
+  const allowed = 'a text that is not empty, without backslashes and control characters';
+  return text(allowed, (value) => value.trim() !== '' && !/[\\\p{C}]/u.test(value));
 }
 
 function statesSchema() {

@@ -624,10 +624,12 @@ describe('views over brands whose fields differ', () => {
         acme: brand({ commission: 'sale_commission', state: 'status', currency: 'unit' }),
         globex: brand(
           { commission: 'money.due', state: 'stage', currency: null },
-          { words: { Annulled: 'void', '4': 'effective', İptal: 'void' } },
+          { words: { Annulled: 'void', '4': 'effective', İptal: 'void', "Par l'annonceur": 'void' } },
         ),
         initech: brand({ commission: 'commission', state: 'status' }),
         umbrella: brand({ commission: 'commission', state: 'status', currency: 'curency' }),
+        // No field of the records: the time of the reading.
+        hooli: brand({ commission: '_synced_at' }),
       },
     ],
   ]);
@@ -639,9 +641,11 @@ describe('views over brands whose fields differ', () => {
       { brand: 'globex', stage: 'annulled ', money: '{"due": 1.50}', commission: '99' },
       { brand: 'globex', stage: '4', money: '{"due": "0.30000000000000004"}' },
       { brand: 'globex', stage: 'İPTAL', money: '{"due": 2}' },
+      { brand: 'globex', stage: "par l'annonceur", money: '{"due": 4}' },
       { brand: 'globex', stage: 'Frozen', money: 'no object' },
       { brand: 'initech', status: 'new', commission: '5', unit: 'EUR' },
       { brand: 'umbrella', status: 'new', commission: '5', unit: 'EUR' },
+      { brand: 'hooli', status: 'new', commission: '5' },
     ];
     const columns = 'brand, status, currency, orders, CAST(commission AS varchar)';
     expect(await rowsOf('orders_daily', { orders }, columns, roles)).toEqual([
@@ -649,7 +653,8 @@ describe('views over brands whose fields differ', () => {
       ['acme', 'void', 'USD', '1', '1.000000000'],
       ['globex', 'effective', null, '1', '0.300000000'],
       ['globex', 'frozen', null, '1', null],
-      ['globex', 'void', null, '2', '3.500000000'],
+      ['globex', 'void', null, '3', '7.500000000'],
+      ['hooli', 'new', null, '1', null],
       ['initech', 'new', null, '1', null],
       ['umbrella', 'new', null, '1', null],
     ]);

@@ -99,7 +99,8 @@ describe('query --output', () => {
     ['a folder that is not there', 'none/rows.csv', 'SELECT 1', /ENOENT.*mkdir -p .*\/none\n/],
     ['the lake', 'lake/rows.csv', 'SELECT 1', /is in the lake.*another folder/],
     ['a link into the lake', 'link/rows.csv', 'SELECT 1', /is in the lake/],
-    ['a folder', 'folder.csv', 'SELECT 1', /is a folder\. Name a file/],
+    ['a folder', 'folder.csv', 'SELECT 1', /is a folder, .*Name a file/],
+    ['a pipe', 'pipe.csv', 'SELECT 1', /a pipe\. Name a file/],
     [
       'rows that fail',
       'old.csv',
@@ -110,6 +111,7 @@ describe('query --output', () => {
     ['SQL that is no query', 'old.parquet', "SELECT 1) TO 'x.csv' --", /syntax error at or near "\)"/],
   ])('refuses %s, and leaves the existing file', async (_name, name, sql, message) => {
     await mkdir(place('folder.csv'), { recursive: true });
+    spawnSync('sh', ['-c', 'mkfifo "$0"', place('pipe.csv')]);
     await symlink(lake, place('link')).catch(() => undefined);
     for (const ending of ['csv', 'parquet']) await writeFile(place(`old.${ending}`), 'older');
     const { code, stderr } = await run('--output', place(name), sql);

@@ -137,6 +137,11 @@ describe('settings', () => {
       withReport('transaction_list', { fields: { amount: "a' OR 1" } }),
     ],
     [
+      'fields.amount is a list; allowed: a field of the',
+      withReport('order_list', { fields: { amount: [] } }),
+    ],
+    ['allowed: a text that is not empty, without back', withReport('order_list', { kinds: ["l'\\"] })],
+    [
       'brands.acme.reports.clicks_detail.enabled is true; allowed: false, unless clicks_list is enabled',
       withBrand({ reports: { clicks_detail: { enabled: true }, clicks_list: { enabled: false } } }),
     ],

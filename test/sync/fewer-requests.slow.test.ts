@@ -6,7 +6,7 @@ import { DAY_MS, HOUR_MS, addDays, dayOf, startOfDay } from '../../shared/base/d
 import { type JsonObject, numberText } from '../../shared/base/json.ts';
 import { ALL_FINAL } from '../fixtures/all-final.ts';
 import { ledgerEntry, requestsOf, wrongReports } from './lake-contents.ts';
-import { type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
+import { NO_TIME, type SampleLake, type SyncOptions, ZONE, sampleLake } from './sample-lake.ts';
 
 const DAY = '2026-03-08';
 const NEXT = addDays(DAY, 1);
@@ -125,6 +125,28 @@ describe('three readings of a day', () => {
 });
 
 describe('what was proven', () => {
+  it('I1: is not added to pages of the same query that another run has staged', async () => {
+    const brandSettings = { endTime: 'inclusive' };
+    const lake = await lakeWith({ endTime: 'inclusive', equalTimes: 'refused' }, { brandSettings });
+    const orders = [...recordsOf(orderAt), AT_END, orderAt(AT_END.at - 1000, 501)];
+    lake.brand.records.order_list = orders.map(({ at, record: { transid: _key, ...record } }) => ({
+      at,
+      record,
+    }));
+    await readings(lake, 3);
+    const begin = {
+      scope: { from: DAY, to: DAY, reports: ['order_list'] },
+      commonSettings: { requestsPerSecond: 1 },
+    };
+    for (let seconds = 1; seconds <= 8; seconds += 1) {
+      const own = lake.fork();
+      const softMs = own.service.now().getTime() + seconds * 1000;
+      await own.sync({ ...begin, deadline: { ...NO_TIME, softMs } });
+      await own.sync();
+      expect([seconds, await wrongReports(own, TODAY, REPORTS)]).toEqual([seconds, {}]);
+    }
+  });
+
   it.each<{ what: string; change: (lake: SampleLake) => void; orders: number[] }>([
     { what: 'nothing changes', change: () => {}, orders: [2] },
     {
