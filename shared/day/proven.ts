@@ -1,26 +1,18 @@
 /*
- * Reuses what earlier readings have proven, so that a reading sends fewer requests (I1, I8).
- * - The queries that exclude records. A single reading cannot prove whether a range includes its end. An empty response
- *   to the query of that instant means that the service excludes the end, or that it has no record there. But if a
- *   reading returns exactly the records of the reading before, with the same content, no new record is at the end of
- *   the range. Then the earlier responses to these queries still hold, if two readings in a row returned the same keys
- *   for them: one empty response may be wrong.
- * - How the service pages: see `service/paging/habits.ts`. The report's state keeps these habits for a week; after
- *   that, they are proven again.
+ * Reuses the earlier responses to the queries that exclude records, so that a reading sends fewer requests (I1). A single
+ * reading cannot prove whether a range includes its end. An empty response to the query of that instant means that the
+ * service excludes the end, or that it has no record there. But if a reading returns exactly the records of the reading
+ * before, with the same content, no new record is at the end of the range. Then the earlier responses to these queries
+ * still hold, if two readings in a row returned the same keys for them: one empty response may be wrong.
  */
-import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { DAY_MS } from '../base/days.ts';
 import { rethrowBugs } from '../base/errors.ts';
 import { undamaged } from '../lake/cas-document.ts';
 import type { Slice, SlicePart } from '../lake/progress.ts';
-import type { ReportState } from '../lake/report-state.ts';
-import { isWithin } from '../lake/stored-time.ts';
 import { Digest } from '../table/digest.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { contentHashes } from '../records/content-hash.ts';
 import { NO_RECORDS, keysOf } from '../records/record-list.ts';
-import { type PagingHabits, joinedHabits } from '../service/paging/habits.ts';
 import type { Attempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 import type { StagedPage } from './stage.ts';
@@ -89,30 +81,4 @@ export async function answerBefore(
     if (rethrowBugs(thrown).code === 'damaged_chunk') return undefined;
     throw thrown;
   }
-}
-
-const PROVEN_MS = 7 * DAY_MS;
-
-function pagingSettings({ brandSettings, settings, policy }: RunContext): string {
-  const parts = [brandSettings.baseUrl, settings.pageSize, policy.queryFingerprint];
-  return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 16);
-}
-
-export async function knownHabits(ctx: RunContext): Promise<PagingHabits | undefined> {
-  return habitsIn(ctx, await ctx.reportState.cached());
-}
-
-function habitsIn(ctx: RunContext, { paging }: ReportState): ReportState['paging'] {
-  if (paging?.settings !== pagingSettings(ctx)) return undefined;
-  return isWithin(PROVEN_MS, paging.since, ctx.clock.wallMs()) ? paging : undefined;
-}
-
-/** Records the paging habits with the run's next write: a run that dies before that write proves nothing. */
-export function learnHabits(ctx: RunContext, shown: PagingHabits): void {
-  const begun = { settings: pagingSettings(ctx), since: new Date(ctx.clock.wallMs()).toISOString() };
-  ctx.reportState.updateLater((state) => {
-    const known = habitsIn(ctx, state) ?? { ...begun, longest: 0 };
-    const paging = { ...known, ...joinedHabits(known, shown) };
-    return isDeepStrictEqual(paging, state.paging) ? state : { ...state, paging };
-  });
 }

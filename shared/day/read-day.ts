@@ -12,14 +12,13 @@ import { rethrowBugs } from '../base/errors.ts';
 import type { Slice, SlicePart } from '../lake/progress.ts';
 import { isAfterRefresh } from '../planning/due.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
-import { ShownHabits } from '../service/paging/habits.ts';
 import { pages } from '../service/paging/pages.ts';
 import { type Builder, type BuiltSnapshot, build, createBuilder } from './build.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 import { explained, isLastPageSame, pageRequest } from './fetch.ts';
 import { lookedUpPages } from './details/index.ts';
-import { answerBefore, knownHabits, learnHabits, readingBefore, withAnswer } from './proven.ts';
+import { answerBefore, readingBefore, withAnswer } from './proven.ts';
 import { Stage, type StagedPage } from './stage.ts';
 import { recordsOf, stagedDay } from './staged-records.ts';
 
@@ -84,10 +83,9 @@ async function readPages(
     const known = isProof ? undefined : await answerBefore(ctx, attempt, index, before);
     for (const page of known ?? []) await stage.add(answered(page));
     if (known) continue;
-    const shown = new ShownHabits(isProof ? undefined : await knownHabits(ctx));
     let pagesRead = part.pages;
     try {
-      for await (const page of servicePages(ctx, attempt, slice, part, shown)) {
+      for await (const page of servicePages(ctx, attempt, slice, part)) {
         await stage.add(answered(page));
         if (part.role === 'include') await builder?.add(page.records, slice);
         pagesRead += 1;
@@ -96,7 +94,6 @@ async function readPages(
         await stage.flush();
         return 'out_of_time';
       }
-      learnHabits(ctx, shown.own);
     } catch (thrown) {
       const error = rethrowBugs(thrown);
       if (error.code === 'cursor_died') return 'cursor_died';
@@ -112,7 +109,6 @@ function servicePages(
   attempt: Attempt,
   slice: Slice,
   part: SlicePart,
-  shown: ShownHabits,
 ): AsyncIterable<StagedPage> {
   const { paging } = ctx.report;
   if (paging.style === 'lookup') return lookedUpPages(ctx, attempt, slice, part, paging.lookup);
@@ -120,7 +116,7 @@ function servicePages(
     part.pages > 0
       ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
       : undefined;
-  return pages(pageRequest(ctx, part.fields), resume, shown);
+  return pages(pageRequest(ctx, part.fields), resume);
 }
 
 /** @returns `undefined` if records are already staged: then only the chunks have all records */
