@@ -10,24 +10,21 @@
  */
 import { rethrowBugs } from '../base/errors.ts';
 import type { Slice, SlicePart } from '../lake/progress.ts';
-import { isAfterRefresh } from '../planning/due.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
-import { ShownHabits } from '../service/paging/habits.ts';
 import { pages } from '../service/paging/pages.ts';
 import { type Builder, type BuiltSnapshot, build, createBuilder } from './build.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 import { explained, isLastPageSame, pageRequest } from './fetch.ts';
 import { lookedUpPages } from './details/index.ts';
-import { answerBefore, knownHabits, learnHabits, readingBefore, withAnswer } from './proven.ts';
 import { Stage, type StagedPage } from './stage.ts';
 import { recordsOf, stagedDay } from './staged-records.ts';
 
 /** I12: memory for the unwritten rows of a day that is read: 4 MB, about 30,000 rows. Smaller groups make queries slower. */
 const GROUP_BYTES = 4 * 2 ** 20;
 /**
- * @param readBack whether the day is read with `--from` and `--to`: then nothing is reused from earlier readings, and
- * the committed snapshot is re-read before it is reported as `unchanged`
+ * @param readBack whether the day is read with `--from` and `--to`: then the committed snapshot is re-read before it is
+ * reported as `unchanged`
  * @returns `undefined` if the time was up before
  */
 export async function readDay(
@@ -41,7 +38,7 @@ export async function readDay(
     attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
   const builder = await builderOfPages(ctx, attempt);
   try {
-    const outcome = await readPages(ctx, attempt, builder, readBack);
+    const outcome = await readPages(ctx, attempt, builder);
     if (outcome === 'cursor_died') attempt = await restartAttempt(ctx, attempt, outcome);
     else {
       if (outcome === 'out_of_time') return undefined;
@@ -69,26 +66,15 @@ async function readPages(
   ctx: RunContext,
   attempt: Attempt,
   builder: Builder | undefined,
-  requested: boolean,
 ): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
   const slice = await lastSliceOf(attempt);
-  const before = await readingBefore(ctx, attempt, slice);
-  // A reading that is final or contradicts an earlier reading must not depend on what earlier readings have proven.
-  const isLast = isAfterRefresh(attempt.day, ctx.policy, Date.parse(slice.startedAt));
-  const isProof = requested || isLast || slice.repeatsConflict !== undefined;
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
     const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
-    const isWhole = slice.parts.length > 1 && part.pages === 0;
-    const answered = isWhole ? withAnswer(ctx, before?.parts[index]) : (page: StagedPage) => page;
-    const known = isProof || part.pages > 0 ? undefined : await answerBefore(ctx, attempt, index, before);
-    for (const page of known ?? []) await stage.add(answered(page));
-    if (known) continue;
-    const shown = new ShownHabits(isProof ? undefined : await knownHabits(ctx));
     let pagesRead = part.pages;
     try {
-      for await (const page of servicePages(ctx, attempt, slice, part, shown)) {
-        await stage.add(answered(page));
+      for await (const page of servicePages(ctx, attempt, slice, part)) {
+        await stage.add(page);
         if (part.role === 'include') await builder?.add(page.records, slice);
         pagesRead += 1;
         ctx.log({ event: 'page_fetched', day: attempt.day, page: pagesRead, rows: page.records.count });
@@ -96,7 +82,6 @@ async function readPages(
         await stage.flush();
         return 'out_of_time';
       }
-      learnHabits(ctx, shown.own);
     } catch (thrown) {
       const error = rethrowBugs(thrown);
       if (error.code === 'cursor_died') return 'cursor_died';
@@ -112,7 +97,6 @@ function servicePages(
   attempt: Attempt,
   slice: Slice,
   part: SlicePart,
-  shown: ShownHabits,
 ): AsyncIterable<StagedPage> {
   const { paging } = ctx.report;
   if (paging.style === 'lookup') return lookedUpPages(ctx, attempt, slice, part, paging.lookup);
@@ -120,7 +104,7 @@ function servicePages(
     part.pages > 0
       ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
       : undefined;
-  return pages(pageRequest(ctx, part.fields), resume, shown);
+  return pages(pageRequest(ctx, part.fields), resume);
 }
 
 /** @returns `undefined` if records are already staged: then only the chunks have all records */

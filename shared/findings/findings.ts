@@ -96,7 +96,8 @@ const COMMON = {
   },
   history_anew: {
     title: 'what the day was before is no longer known',
-    advice: 'Report a field that differs in every response; otherwise run brand-reports verify',
+    advice:
+      'Find a field that differs in every response with brand-reports diff, and report it; otherwise run brand-reports verify',
   },
   unusual_rows: {
     title: 'unusual number of rows for the weekday',
@@ -183,17 +184,8 @@ function unreadable(committed: Committed, facts: FindingFacts): Pick<Finding, 'd
 }
 
 function begunAnew({ history }: Committed): { detail: string; at: string }[] {
-  const { anewWhy: why, anewField: field, anewBy: at } = history ?? {};
-  if (why === undefined || at === undefined) return [];
-  return [
-    {
-      detail:
-        field === undefined
-          ? why
-          : `${why}; ${JSON.stringify(field.slice(0, MAX_SHOWN))} differs in most records`,
-      at,
-    },
-  ];
+  const { anewWhy: detail, anewBy: at } = history ?? {};
+  return detail === undefined || at === undefined ? [] : [{ detail, at }];
 }
 
 const ABOUT_THE_END = ['came_back_empty', 'rows_kept', 'given_up', 'never_agrees'] as const;

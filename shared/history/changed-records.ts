@@ -3,12 +3,10 @@
  * so that the values of all rows are never in memory (I12). All records of one key are a group: if one of them differs, the
  * change has every record that the group had before. Records without a key are compared one by one.
  */
-import type { Column } from '../base/column-types.ts';
 import type { CodedFile } from '../table/coded-columns.ts';
-import { RowHashes, columnHashes, counts } from '../table/digest.ts';
 import { HashIndex, unpairedRows } from '../table/hash-index.ts';
 import type { Lanes } from '../records/murmur.ts';
-import { type RecordKey, columnsOfKey, isKeyless, keyHashes } from './record-key.ts';
+import { type RecordKey, isKeyless, keyHashes } from './record-key.ts';
 
 /** What a change has of a row, 0: nothing; `NEW_KEY`: only the key of a new group. */
 export const [ALTERED, REMOVED, ADDED, NEW_KEY] = [1, 2, 3, 4] as const;
@@ -96,31 +94,4 @@ function groupsOf(keys: { before: Lanes; after: Lanes }): Groups {
     ofBefore: (row) => before.firstOf[row] ?? row,
     ofAfter: (row) => before.find(keys.after, row) ?? rows + (after.firstOf[row] ?? row),
   };
-}
-
-/** The column that differs in most of the changed records; `undefined` if all of them were added or removed. */
-export async function mostChangedColumn(
-  before: CodedFile,
-  after: CodedFile,
-  key: RecordKey,
-): Promise<Column | undefined> {
-  const differing = async (names: readonly string[]) => {
-    const unpaired = unpairedRows(await hashesOf(before, names), await hashesOf(after, names));
-    return unpaired.before.reduce((sum, row) => sum + row, 0);
-  };
-  const ofKey = columnsOfKey(key);
-  let most: { column?: Column; rows: number } = { rows: await differing(ofKey) };
-  for (const column of new Map(
-    [...before.columns, ...after.columns].map((each) => [each.name, each]),
-  ).values()) {
-    const rows = counts(column.name) ? await differing([...ofKey, column.name]) : 0;
-    if (rows > most.rows) most = { column, rows };
-  }
-  return most.column;
-}
-
-async function hashesOf(file: CodedFile, names: readonly string[]): Promise<Lanes> {
-  const hashes = new RowHashes();
-  for await (const { rows, columns } of file.groups(names)) hashes.append(columnHashes(rows, columns));
-  return hashes.all();
 }

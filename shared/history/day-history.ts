@@ -13,12 +13,7 @@ import { loadCodedFile } from '../table/load-parquet.ts';
 import { type ReadableFile, damageOf, fileIn } from '../table/readable-file.ts';
 import type { ReportSettings } from '../settings/settings.ts';
 import { beforeShape } from './before-table.ts';
-import {
-  type ChangedRecords,
-  type ComparedVersion,
-  changedRecords,
-  mostChangedColumn,
-} from './changed-records.ts';
+import { type ChangedRecords, type ComparedVersion, changedRecords } from './changed-records.ts';
 import { NO_KEY, chosenKey, keyOfName } from './record-key.ts';
 import { type ChangeCause, writeChange } from './write-change.ts';
 
@@ -139,14 +134,7 @@ async function changed(ctx: HistoryContext, day: string, change: Change): Promis
       const counted = { ...next, key, last: { ...last, added, removed, altered } };
       const object = await writtenChanges(ctx, day, change, compared);
       if (object) return { ...counted, object };
-      const { columns } = await ctx.schema.cached();
-      const column = await mostChangedColumn(
-        compared.before.file,
-        compared.after.file,
-        keyOfName(columns, key),
-      );
-      const field = column?.field ?? column?.name;
-      return anew(ctx, day, counted, 'its changes take more than eight times the bytes of the day', field);
+      return anew(ctx, day, counted, 'its changes take more than eight times the bytes of the day');
     } catch (thrown) {
       const damage = damageOf(thrown);
       if (tries > 1) return anew(ctx, day, { ...next, last }, damage);
@@ -156,18 +144,15 @@ async function changed(ctx: HistoryContext, day: string, change: Change): Promis
 function anew(
   { log }: HistoryContext,
   day: string,
-  { object: _object, anewField: _field, ...history }: DayHistory,
+  { object: _object, ...history }: DayHistory,
   why: string,
-  field?: string,
 ): DayHistory {
-  const named = field === undefined ? '' : `; the field ${JSON.stringify(field)} differs in most records`;
-  const message = `what ${day} was before ${history.lastBy} is no longer known: ${why}${named}`;
+  const message = `what ${day} was before ${history.lastBy} is no longer known: ${why}`;
   log({ event: 'history_anew', day, message });
   return {
     ...history,
     ...{ anewPlace: history.place, anewWhy: why },
     ...(history.lastBy !== undefined && { anewBy: history.lastBy }),
-    ...(field !== undefined && { anewField: field }),
   };
 }
 

@@ -56,14 +56,10 @@ const history = storedObject(() => ({
   place: storedCount,
   /** The end of the reading that made the newest change. It grows from change to change. */
   lastBy: z.optional(storedTime),
-  /**
-   * History began anew with this change: what the day was before it is not known. The reason is missing after an erasure. The
-   * field differs in more records than any other field.
-   */
+  /** History began anew with this change: what the day was before it is not known. The reason is missing after an erasure. */
   anewPlace: z.optional(storedCount),
   anewBy: z.optional(storedTime),
   anewWhy: z.optional(z.string()),
-  anewField: z.optional(z.string()),
   /** The object with all changes since; missing if there are none (`versionKey` of `beforeTable`). */
   object: z.optional(storedObject(() => ({ snapshot: storedId, rows: storedCount, bytes: storedCount }))),
   /** The newest change of content; counts are missing if the version before it could not be read. */

@@ -111,7 +111,7 @@ export function columnHashes(rows: number, columns: Iterable<NamedColumn>): Lane
   }
 }
 
-export function counts(column: string): boolean {
+function counts(column: string): boolean {
   return column !== SYNCED_AT;
 }
 
