@@ -10,21 +10,24 @@
  */
 import { rethrowBugs } from '../base/errors.ts';
 import type { Slice, SlicePart } from '../lake/progress.ts';
+import { isAfterRefresh } from '../planning/due.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
+import { ShownHabits } from '../service/paging/habits.ts';
 import { pages } from '../service/paging/pages.ts';
 import { type Builder, type BuiltSnapshot, build, createBuilder } from './build.ts';
 import { type Attempt, restartAttempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 import { explained, isLastPageSame, pageRequest } from './fetch.ts';
 import { lookedUpPages } from './details/index.ts';
+import { knownHabits, learnHabits } from './paging-habits.ts';
 import { Stage, type StagedPage } from './stage.ts';
 import { recordsOf, stagedDay } from './staged-records.ts';
 
 /** I12: memory for the unwritten rows of a day that is read: 4 MB, about 30,000 rows. Smaller groups make queries slower. */
 const GROUP_BYTES = 4 * 2 ** 20;
 /**
- * @param readBack whether the day is read with `--from` and `--to`: then the committed snapshot is re-read before it is
- * reported as `unchanged`
+ * @param readBack whether the day is read with `--from` and `--to`: then nothing is reused from earlier readings, and
+ * the committed snapshot is re-read before it is reported as `unchanged`
  * @returns `undefined` if the time was up before
  */
 export async function readDay(
@@ -38,7 +41,7 @@ export async function readDay(
     attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
   const builder = await builderOfPages(ctx, attempt);
   try {
-    const outcome = await readPages(ctx, attempt, builder);
+    const outcome = await readPages(ctx, attempt, builder, readBack);
     if (outcome === 'cursor_died') attempt = await restartAttempt(ctx, attempt, outcome);
     else {
       if (outcome === 'out_of_time') return undefined;
@@ -66,14 +69,19 @@ async function readPages(
   ctx: RunContext,
   attempt: Attempt,
   builder: Builder | undefined,
+  requested: boolean,
 ): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
   const slice = await lastSliceOf(attempt);
+  // A reading that is final or contradicts an earlier reading must not depend on what earlier readings have shown.
+  const isLast = isAfterRefresh(attempt.day, ctx.policy, Date.parse(slice.startedAt));
+  const isProof = requested || isLast || slice.repeatsConflict !== undefined;
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
     const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
+    const shown = new ShownHabits(isProof ? undefined : await knownHabits(ctx));
     let pagesRead = part.pages;
     try {
-      for await (const page of servicePages(ctx, attempt, slice, part)) {
+      for await (const page of servicePages(ctx, attempt, slice, part, shown)) {
         await stage.add(page);
         if (part.role === 'include') await builder?.add(page.records, slice);
         pagesRead += 1;
@@ -82,6 +90,7 @@ async function readPages(
         await stage.flush();
         return 'out_of_time';
       }
+      learnHabits(ctx, shown.own);
     } catch (thrown) {
       const error = rethrowBugs(thrown);
       if (error.code === 'cursor_died') return 'cursor_died';
@@ -97,6 +106,7 @@ function servicePages(
   attempt: Attempt,
   slice: Slice,
   part: SlicePart,
+  shown: ShownHabits,
 ): AsyncIterable<StagedPage> {
   const { paging } = ctx.report;
   if (paging.style === 'lookup') return lookedUpPages(ctx, attempt, slice, part, paging.lookup);
@@ -104,7 +114,7 @@ function servicePages(
     part.pages > 0
       ? { cursor: part.cursor, seen: part.seen, ...(part.last && { last: part.last }) }
       : undefined;
-  return pages(pageRequest(ctx, part.fields), resume);
+  return pages(pageRequest(ctx, part.fields), resume, shown);
 }
 
 /** @returns `undefined` if records are already staged: then only the chunks have all records */

@@ -59,6 +59,15 @@ const state = storedObject(() => ({
   hasReturnedRecords: z.boolean(),
   /** The setting `endDate` for which a probe found that the service agrees. */
   probedEndDate: z.optional(z.string()),
+  /** `PagingHabits`, as readings have shown since `since`, with settings of this fingerprint. */
+  paging: z.optional(
+    storedObject(() => ({
+      settings: z.string(),
+      since: storedTime,
+      longest: storedCount,
+      followed: z.optional(storedCount),
+    })),
+  ),
   vacuumedAt: z.optional(storedTime),
   /** Hash of the brand's settings in the lake from which the views were made. */
   viewsOf: z.optional(z.string()),

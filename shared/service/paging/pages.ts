@@ -7,6 +7,7 @@ import { type Json, stringifyJson } from '../../base/json.ts';
 import { NO_RECORDS, keysOf } from '../../records/record-list.ts';
 import { contractError, lacksList, recordsOf } from '../envelope.ts';
 import { acceptPages } from './end-of-pass.ts';
+import { ShownHabits } from './habits.ts';
 import {
   type Cursor,
   type Page,
@@ -27,13 +28,18 @@ const MAX_PAGES = 100_000;
  * Reads the pages of a full read in order, and fetches the next page while the consumer works on the last one
  * (docs/explanation/interface.md, sections 4.1 and 4.3 to 4.5). Only the last page has no `next`; it may be empty.
  * Records that several pages have in common are kept.
+ * @param shown the habits that earlier reads have shown; without them each end that may be wrong is requested twice
  * @throws BrandReportsError of the service; `contract` if the end is not proven or the read makes no progress
  */
-export async function* pages(request: PageRequest, resume?: Resume): AsyncGenerator<Page, void, undefined> {
+export async function* pages(
+  request: PageRequest,
+  resume?: Resume,
+  shown = new ShownHabits(),
+): AsyncGenerator<Page, void, undefined> {
   const stop = new AbortController();
   const requestPage = (cursor: Cursor | null) => fetchPage(request, cursor, stop.signal);
   const confirmPages = request.paging.style === 'numbered' ? confirmNumbered : confirmCursors;
-  const confirm = confirmPages(request, resume, requestPage);
+  const confirm = confirmPages(request, resume, requestPage, shown);
   const accept = acceptPages(request, resume);
   let read = resume?.seen.length ?? 0;
   let ahead = requestPage(storedCursor(resume?.cursor ?? null));
@@ -41,6 +47,7 @@ export async function* pages(request: PageRequest, resume?: Resume): AsyncGenera
     for (;;) {
       const page = await confirm(await ahead);
       const accepted = accept(page);
+      for (const one of accepted) shown.add(one);
       const ended = accepted.at(-1)?.next === null;
       read += 1;
       if (!ended) {
@@ -99,40 +106,43 @@ export async function fetchPage(
 // end the day in the middle or read it twice, and one wrong page would end the read. An expired cursor shows as a
 // refusal, as an empty last page, or as the first page with new cursors; only the refusal is an error by itself. Each
 // paging style has one function that takes a fetched page and returns the page to continue with. Ordinary pages cost no
-// further request.
+// further request, except a single numbered page of 20 records or more. Habits of the service save further requests,
+// but never after a page that may be full.
 
 type RequestPage = (cursor: Cursor | null) => Promise<Page>;
 type Confirm = (
   request: PageRequest,
   resume: Resume | undefined,
   requestPage: RequestPage,
+  shown: ShownHabits,
 ) => (page: Page) => Promise<Page>;
 
 /** An empty page after a page that may be full ends the read only if a second response is empty too. */
-const confirmNumbered: Confirm = ({ pageSize }, resume, requestPage) => {
+const confirmNumbered: Confirm = ({ pageSize, paging }, resume, requestPage, shown) => {
+  // A service hardly limits pages to less than the smallest size that can be requested.
+  const leastSize = paging.pageSize.min;
   // The length of the page before a resumed read is unknown: the page may have been full.
   let before = resume ? Number.POSITIVE_INFINITY : 0;
-  let full = pageSize;
+  let count = 0;
   return async (fetched) => {
-    const isFull = before >= full;
-    const page = fetched.records.count === 0 && isFull ? await requestPage(fetched.cursor) : fetched;
-    const { count } = page.records;
+    const mayBeCapped = count > (before >= leastSize ? 0 : 1) && !shown.isShort(before);
+    const followsFullPage = before >= pageSize || mayBeCapped;
+    const page = fetched.records.count === 0 && followsFullPage ? await requestPage(fetched.cursor) : fetched;
     // I11: between the two requests, the first record of this page may have moved to the page before.
-    const mayHaveGap = count > 0 ? before > 0 : isFull;
-    // A service that caps its pages shows it by a shorter page that another page follows.
-    if (before > 0 && count > 0) full = Math.min(full, before);
-    before = count;
+    const mayHaveGap = page.records.count > 0 ? before > 0 : shown.isFull(before, pageSize);
+    before = page.records.count;
+    count += 1;
     return { ...page, mayHaveGap };
   };
 };
 
 /** Its result throws BrandReportsError `contract` with code `cursor_died` if the read has to begin again. */
-const confirmCursors: Confirm = (request, resume, requestPage) => {
+const confirmCursors: Confirm = (request, resume, requestPage, shown) => {
   const first = firstPageOf(resume);
   let before: ReadPage | undefined = resume?.last && { ...resume.last, next: resume.cursor };
   return async (fetched) => {
     // Its cursor may have got lost, unless it is a first page that is not full.
-    const mayLeadOn = fetched.cursor !== null || fetched.records.count >= request.pageSize;
+    const mayLeadOn = fetched.cursor !== null || shown.isFull(fetched.records.count, request.pageSize);
     const lacksEnd = fetched.lacksCursor && mayLeadOn;
     // The page before named a next page, so more records should follow.
     const isContradiction = before !== undefined && isEmptyEnd(fetched);

@@ -24,9 +24,9 @@ const styles: Record<'cursor' | 'position' | 'numbered', PagedStyle> = {
   numbered: { style: 'numbered', pageSize: { field: 'page_size', ...pageSize }, fixedFields: {} },
 };
 
-function requestOf(service: ReportService, style: keyof typeof styles): PageRequest {
+function requestOf(service: ReportService, style: keyof typeof styles, size = SIZE): PageRequest {
   const paging = styles[style];
-  return { service, action: 'report/any', paging, pageSize: SIZE, firstPage: 1, fields: {} };
+  return { service, action: 'report/any', paging, pageSize: size, firstPage: 1, fields: {} };
 }
 
 async function recordsOf(request: PageRequest, resume?: Resume): Promise<JsonObject[]> {
@@ -219,7 +219,7 @@ describe('one response that would end the read', () => {
   const numbers = (held: number, cap = 100) =>
     numberedService(identified(held), { pastTheEnd: 'empty', firstPage: 1, cap, list: 'list' }).service;
 
-  it.each<[string, 'cursor' | 'numbered', ReturnType<typeof answersOnceWrong>, number]>([
+  it.each<[string, 'cursor' | 'numbered', ReturnType<typeof answersOnceWrong>, number, number?]>([
     [
       'a full first page that lacks the cursor',
       'cursor',
@@ -244,9 +244,19 @@ describe('one response that would end the read', () => {
       answersOnceWrong(numbers(50, 7), 3, () => ({ list: [] })),
       50,
     ],
-  ])('I8: is requested again, and the read goes on: %s', async (_name, style, { service }, held) => {
-    expect(await recordsOf(requestOf(service, style))).toEqual(identified(held));
-  });
+    [
+      'an empty page after the first page, which the service may have capped',
+      'numbered',
+      answersOnceWrong(numbers(50, 20), 2, () => ({ list: [] })),
+      50,
+      100,
+    ],
+  ])(
+    'I8: is requested again, and the read goes on: %s',
+    async (_name, style, { service }, held, ...[size]) => {
+      expect(await recordsOf(requestOf(service, style, size))).toEqual(identified(held));
+    },
+  );
 
   it('I8: is requested again if it is an empty numbered page and an earlier run read the page before it', async () => {
     const { service } = answersOnceWrong(numbers(50), 1, () => ({ list: [] }));
