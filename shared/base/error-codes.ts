@@ -33,13 +33,12 @@ type Nothing = 'nothing_to_close' | 'nothing_to_state';
 type Empty = 'day_not_committed' | 'nothing_to_verify' | 'version_not_kept';
 type Closes =
   | 'already_closed'
+  | 'amounts_unknown'
   | 'before_latest_close'
   | 'close_follows'
   | 'month_not_over'
   | 'not_closed'
-  | 'not_whole'
-  | 'role_without_field'
-  | 'unreadable_amounts';
+  | 'not_whole';
 
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'stopped' | 'timeout' | 'tls';
 type Refusals = 'unknown_host' | 'brand_busy' | 'lease_unavailable' | 'refused' | 'redirect' | 'service_code';

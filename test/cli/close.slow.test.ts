@@ -421,11 +421,11 @@ describe('close', () => {
     const brandSettings = { reports: { order_list: { fields: { publisher_id: null } } } };
     const settings = lake.settings({ brandSettings });
     lake.brand.records.order_list = [];
-    const message = expect.stringContaining('roles of money have no field: order_list publisher_id');
+    const message = expect.stringContaining('cannot be added up: order_list has no field for publisher_id');
     expect(await refusal('2026-01', { settings, anyway: false })).toMatchObject({ message });
     await close('2026-01', { settings });
     expect(await readCloses(lake.store)).toMatchObject([
-      { by: 'ann', roles: [{ report: 'order_list', role: 'publisher_id' }] },
+      { by: 'ann', faults: ['order_list has no field for publisher_id'] },
     ]);
   });
 
@@ -434,7 +434,9 @@ describe('close', () => {
     orders(FEB1, ['o2', 'abc']);
     await sync(FEB1, FEB1);
     lake.nowMs = Date.parse('2026-04-10T12:00:00Z');
-    const message = expect.stringContaining('2026-03 of acme has amounts that cannot be read');
+    const message = expect.stringContaining(
+      '2026-03 of acme cannot be added up: order_list has amounts that cannot be read',
+    );
     expect(await refusal('2026-03', { anyway: false })).toMatchObject({ message });
   });
 
@@ -442,13 +444,13 @@ describe('close', () => {
     orders(JAN31, ['o1', '10'], ['o2', '1,500.25'], ['o3', '1,500.25']);
     await sync(JAN31, JAN31);
     expect(await refusal('2026-01', { anyway: false })).toMatchObject({
-      code: 'unreadable_amounts',
-      message: expect.stringContaining('amounts that cannot be read: order_list commission: 2 values.'),
+      code: 'amounts_unknown',
+      message: expect.stringContaining('order_list has amounts that cannot be read: commission: 2 values.'),
     });
     await close('2026-01');
     expect(await readCloses(lake.store)).toMatchObject([
       {
-        unreadable: [{ report: 'order_list', column: 'commission', rows: 2 }],
+        faults: ['order_list has amounts that cannot be read: commission: 2 values'],
         totals: [{ counted: '10.000000000', unknown: 2 }],
       },
     ]);
