@@ -41,9 +41,8 @@ async function changeClose(of: string, flags: CloseFlags): Promise<void> {
     if (flags.json) printJson({ status: 'removed', month: of, brands });
     else print(`${styleText('green', 'removed')}: the close ${of} of ${brands.join(', ')}`);
   } else {
-    const { status, closed, before } = await closeMonth(options);
-    const [now, earlier] = [closed, before].map((closes) => closes.map(summaryOf));
-    if (flags.json) printJson({ status, closed: now, before: earlier });
+    const closed = await closeMonth(options);
+    if (flags.json) printJson({ status: 'complete', closed: closed.map(summaryOf) });
     else print(closed.map(closedText).join('\n'));
   }
   await rewriteDatabase(options.lake, options.settings);

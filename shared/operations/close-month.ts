@@ -72,12 +72,6 @@ export type ErasedSums = (
   days: readonly Required<ClosedDay>[],
 ) => Promise<ReadonlyMap<string, ErasedTotals>>;
 
-export interface CloseOutcome {
-  status: 'complete';
-  closed: Close[];
-  before: Close[];
-}
-
 export interface MonthDraft {
   close: Close;
   closes: readonly Close[];
@@ -99,8 +93,11 @@ interface BrandReports {
 const MONEY_ROLES: readonly Role[] = ['amount', 'commission', 'currency', 'state', 'publisher_id'];
 export const MONEY_REPORTS = [orders, transactions];
 
-/** @throws BrandReportsError `config` if a month is not over, is not whole, or is closed already */
-export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
+/**
+ * @returns the closes that it has made
+ * @throws BrandReportsError `config` if a month is not over, is not whole, or is closed already
+ */
+export async function closeMonth(options: CloseOptions): Promise<Close[]> {
   const { month, lake, anyway } = options;
   const before: Close[] = [];
   const drafts: { of: BrandReports; draft: MonthDraft }[] = [];
@@ -120,7 +117,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
   if (first) throw configError(first.code, partial.map(({ text }) => text).join('\n'));
   const closed: Close[] = [];
   for (const { of, draft } of drafts) closed.push(await commitClose(options, of, draft));
-  if (closed.length > 0) return { status: 'complete', closed, before };
+  if (closed.length > 0) return closed;
   throw before.length > 0
     ? configError('already_closed', before.map(alreadyClosed).join('\n'))
     : configError(
