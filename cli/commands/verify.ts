@@ -24,7 +24,6 @@ import {
   schemaKey,
   versionKey,
 } from '../../shared/lake/paths.ts';
-import type { Row } from '../../shared/table/columns.ts';
 import { Digest } from '../../shared/table/digest.ts';
 import { readWithParquetjs } from '../../shared/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
@@ -201,8 +200,8 @@ interface DayFile {
   snapshot: string;
   columns: readonly Column[];
   rows: number;
+  bytes: number;
   digest?: string;
-  isKnown?: (row: Row) => boolean;
 }
 
 async function filesOf(
@@ -210,16 +209,15 @@ async function filesOf(
   { report, brand, day, committed }: CommittedDay,
 ): Promise<DayFile[]> {
   const { columns } = await readSchema(store, report);
-  const { snapshot, rows, digest, history } = committed;
+  const { snapshot, history } = committed;
   const key = versionKey(report.table, brand, day, snapshot);
-  const file = { what: 'the snapshot', key, table: report.table, snapshot, columns, rows, digest };
+  const file = { ...committed, what: 'the snapshot', key, table: report.table, columns };
   if (!history?.object) return [file];
-  const { place: last, anewPlace = 0, object } = history;
+  const { object } = history;
   const { name: table, columns: ofChanges } = beforeShape(report, columns);
-  const isKnown = ({ _place: place }: Row) => typeof place === 'bigint' && place <= last && place > anewPlace;
   const before = versionKey(table, brand, day, object.snapshot);
   const what = `what its records were before (${before})`;
-  return [file, { ...object, what, key: before, table, columns: ofChanges, isKnown }];
+  return [file, { ...object, what, key: before, table, columns: ofChanges }];
 }
 
 /** Compares the day with the ledger. If a run has replaced the snapshot meanwhile, the new one is compared. */
@@ -256,25 +254,22 @@ function linking(file: string, link: string): string {
 
 async function problemOf(
   store: ObjectStore,
-  { columns, rows, digest, isKnown = () => true }: DayFile,
+  { columns, rows, bytes, digest }: DayFile,
   key: string,
 ): Promise<string | undefined> {
   const object = await store.get(key);
   if (!object) return 'is missing';
   const found = new Digest();
-  let others = 0;
   try {
-    for await (const row of readWithParquetjs(object.body, columns)) {
-      found.add(row);
-      if (!isKnown(row)) others += 1;
-    }
+    for await (const row of readWithParquetjs(object.body, columns)) found.add(row);
   } catch (thrown) {
     if (!(thrown instanceof BrandReportsError)) throw thrown;
     return `cannot be read: ${thrown.message}`;
   }
   if (found.rows !== rows)
     return `has ${counted(found.rows, 'row')}, but the ledger has ${exactNumber(rows)}`;
-  if (others > 0) return `has ${counted(others, 'row')} of changes that the ledger does not have`;
+  if (object.body.length !== bytes)
+    return `has ${counted(object.body.length, 'byte')}, but the ledger has ${exactNumber(bytes)}`;
   return digest === undefined || found.value() === digest
     ? undefined
     : 'has another digest: the values were changed after they were written';
