@@ -11,8 +11,7 @@ export interface Questions {
   close(): void;
 }
 
-/** @param beforeStop what to keep when Ctrl-C ends the program */
-export function openQuestions(beforeStop = async () => {}): Questions {
+export function openQuestions(): Questions {
   let isVisible = false;
   const output = new Writable({
     write(chunk, _encoding, done) {
@@ -27,10 +26,8 @@ export function openQuestions(beforeStop = async () => {}): Questions {
   });
   terminal.on('SIGINT', () => {
     note('\nStopped. The settings and the lake are unchanged.');
-    void beforeStop().finally(() => {
-      terminal.close();
-      process.exit(EXIT_INTERRUPTED);
-    });
+    terminal.close();
+    process.exit(EXIT_INTERRUPTED);
   });
 
   return {

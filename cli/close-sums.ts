@@ -55,11 +55,6 @@ export function comparisonOf(draft: MonthDraft, openDays = draft.openDays): Comp
   return { brand, month, before, at: own ?? close, openDays: own ? [] : openDays, anew };
 }
 
-/** Whether history of a day began anew after the close before, so that its records of then are not known. */
-export function hasAnew(comparison: Comparison): boolean {
-  return comparedDays(comparison).some(({ isAnew }) => isAnew);
-}
-
 interface ComparedDay {
   report: MoneyTable;
   day: string;
@@ -235,33 +230,6 @@ async function withNamesOfOrders(
 }
 
 type Sum = ErasedTotals[number];
-
-/** By currency, what counts at the places of a close by the settings of the connection, if the close has other sums. */
-export async function movedTotals(
-  connection: DuckDBConnection,
-  closes: readonly Close[],
-  at: Close,
-  anew: ReadonlyMap<string, number>,
-): Promise<{ currency: string; shown: string; now: string }[]> {
-  const before = closes.filter(({ month }) => month < at.month);
-  const { brand, month } = at;
-  const comparison = { brand, month, before, at, openDays: [], anew };
-  // What such a day was at the close is not known.
-  if (hasAnew(comparison)) return [];
-  const now = await totalsAt(connection, comparison);
-  const erased = at.erased.flatMap(({ totals }) => totals);
-  const shown = signedSums(at.totals, erased);
-  const found = await connection.runAndReadAll(`SELECT coalesce(currency, 'no currency') AS currency,
-  CAST(sum(shown) AS varchar) AS shown, CAST(sum(now) AS varchar) AS now
-FROM (
-  SELECT currency, counted AS shown, CAST(0 AS decimal(38,9)) AS now FROM (VALUES ${shown}) AS shown${SIGNED_SUMS}
-  UNION ALL SELECT currency, 0, counted FROM (VALUES ${signedSums(now, [])}) AS now${SIGNED_SUMS}
-) GROUP BY 1 HAVING sum(shown) <> sum(now) ORDER BY 1`);
-  return found.getRowsJson().map((row) => {
-    const [currency = '', before = '', since = ''] = row.map((value) => textOrNull(value) ?? '');
-    return { currency, shown: before, now: since };
-  });
-}
 
 function sumOf(row: Record<string, Json>): Sum {
   const of = (name: string) => textOrNull(row[name]);

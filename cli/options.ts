@@ -5,6 +5,40 @@ import { parseInstant } from '../shared/base/exact-values.ts';
 
 export const DEFAULT_LAKE = './lake';
 
+/** An instant in milliseconds since 1970, or the month of a close. */
+export type Past = number | string;
+
+/** @returns a parser of an option's text @param allowed ends the message for a text without a value */
+function parsed<T>(parse: (text: string) => T | undefined, allowed: string): (text: string) => T {
+  return (text) => {
+    const value = parse(text);
+    if (value === undefined) throw new InvalidArgumentError(allowed);
+    return value;
+  };
+}
+
+const dayIn = (text: string) => (isDay(text) ? text : undefined);
+const monthIn = (text: string) => (isDay(`${text}-01`) ? text : undefined);
+const pastIn = (text: string): Past | undefined => {
+  const atMs = parseInstant(text)?.getTime();
+  return monthIn(text) ?? (atMs !== undefined && atMs <= Date.now() ? atMs : undefined);
+};
+const secondsIn = (text: string) =>
+  /^\d+(\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : undefined;
+const portIn = (text: string) => (/^\d{1,5}$/.test(text) && Number(text) < 65_536 ? Number(text) : undefined);
+const commandIn = (text: string) => (text.trim() === '' ? undefined : text);
+
+export const day = parsed(dayIn, 'Not a day of the calendar. Use YYYY-MM-DD, e.g. 2026-01-31.');
+export const month = parsed(monthIn, 'Not a month. Use YYYY-MM, e.g. 2026-01.');
+export const seconds = parsed(secondsIn, 'Not a number of seconds. Use a number above 0, e.g. 600.');
+export const port = parsed(portIn, 'Not a port. Use 0 to 65535; 0 picks any free port.');
+export const command = parsed(
+  commandIn,
+  'Not a command. Use one for the shell, e.g. "cat >> events.ndjson".',
+);
+const past = parsed(pastIn, 'Neither a past instant nor a month. Use e.g. 2026-01-31T06:00:00Z or 2026-01.');
+const instant = parsed(parseInstant, 'Not an instant with a time zone. Use e.g. 2026-01-31T06:00:00Z.');
+
 /** Options that several commands share. A bad value fails while the command line is parsed, with exit code 2. */
 const SHARED = {
   settings: new Option('--settings <file>', 'a cdk.json, or a JSON file of just the settings').default(
@@ -18,7 +52,7 @@ const SHARED = {
   credentials: new Option(
     '--credentials <file>',
     'a JSON file {"<brand>": {"bid": …, "token": …, "secret": …}}, or "aws" for AWS Secrets Manager (default: ' +
-      'BRAND_REPORTS_CREDENTIALS or BRAND_REPORTS_<BRAND>_BID, … in the environment, then credentials.json, then "aws" for S3)',
+      'BRAND_REPORTS_CREDENTIALS in the environment, then credentials.json, then "aws" for S3)',
   ),
   lake: new Option('--lake <lake>', 'a folder or s3://bucket/prefix').default(DEFAULT_LAKE),
   database: new Option(
@@ -34,9 +68,6 @@ const SHARED = {
     'the tables as they were: 2026-01-31T06:00:00Z, or a closed month',
   ).argParser(past),
 };
-
-/** An instant in milliseconds since 1970, or the month of a close. */
-export type Past = number | string;
 
 /** The values of shared options. A command has only those of the options that it takes. */
 export interface SharedFlags {
@@ -70,46 +101,4 @@ export class CliCommand extends Command {
       ['', ...(notes ? [notes, ''] : []), 'Example:', ...lines].join('\n'),
     );
   }
-}
-
-/** @returns a parser of an option's text @param allowed ends the message for another text */
-function checked(is: (text: string) => boolean, allowed: string): (text: string) => string {
-  return (text) => {
-    if (is(text)) return text;
-    throw new InvalidArgumentError(allowed);
-  };
-}
-
-const isMonth = (text: string) => isDay(`${text}-01`);
-export const day = checked(isDay, 'Not a day of the calendar. Use YYYY-MM-DD, e.g. 2026-01-31.');
-export const month = checked(isMonth, 'Not a month. Use YYYY-MM, e.g. 2026-01.');
-export const command = checked(
-  (text) => text.trim() !== '',
-  'Not a command. Use one for the shell, e.g. "cat >> events.ndjson".',
-);
-
-export function seconds(text: string): number {
-  const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
-  if (number > 0) return number;
-  throw new InvalidArgumentError('Not a number of seconds. Use a number above 0, e.g. 600.');
-}
-
-export function port(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text);
-  throw new InvalidArgumentError('Not a port. Use 0 to 65535; 0 picks any free port.');
-}
-
-function past(text: string): Past {
-  if (isMonth(text)) return text;
-  const atMs = parseInstant(text)?.getTime();
-  if (atMs !== undefined && atMs <= Date.now()) return atMs;
-  throw new InvalidArgumentError(
-    'Neither a past instant nor a month. Use e.g. 2026-01-31T06:00:00Z or 2026-01.',
-  );
-}
-
-function instant(text: string): Date {
-  const at = parseInstant(text);
-  if (at) return at;
-  throw new InvalidArgumentError('Not an instant with a time zone. Use e.g. 2026-01-31T06:00:00Z.');
 }

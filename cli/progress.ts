@@ -10,23 +10,20 @@ import { oneLine, truncate } from './terminal-text.ts';
 const MIN_REDRAW_MS = 100;
 /** Of a brand, so that the rate shows when the service becomes slower. */
 const RATE_REQUESTS = 20;
-/** Before, too few days have ended for an estimate. */
-const ESTIMATE_AFTER_MS = 5_000;
-const LONG_MS = 60_000;
 
 /** @param showsNewDays whether a day that is read for the first time has a line; a day that changed always has one */
 export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; end: () => void } {
   const startedMs = Date.now();
   let [dueDays, endedDays, records, drawnMs] = [0, 0, 0, 0];
-  let [current, isEstimated] = ['', false];
+  let current = '';
   const requestsOf = new Map<string, number[]>();
   const changed = new Set<string>();
   const said = new Set<string>();
-  const isSaid: IsSaid = ({ brand, code, message }) => {
+  const isSaid: IsSaid = ({ brand, message }) => {
     const reason = `${brand} ${reasonOf(message)}`;
     const isKnown = said.has(reason);
     said.add(reason);
-    return isKnown || ALIKE.test(code);
+    return isKnown;
   };
   const leftMs = () =>
     endedDays === 0 ? 0 : ((Date.now() - startedMs) / endedDays) * Math.max(0, dueDays - endedDays);
@@ -40,14 +37,6 @@ export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; 
     if (firstMs === undefined) return;
     const perSecond = Math.min(limit, (before.length * 1000) / Math.max(1, nowMs - firstMs));
     rate = `${exactNumber(Number(perSecond.toFixed(1)))} of ${counted(limit, 'request')}/s`;
-  };
-  const noteEstimate = () => {
-    if (isEstimated || rate === undefined || Date.now() - startedMs < ESTIMATE_AFTER_MS) return;
-    if (leftMs() < LONG_MS) return;
-    isEstimated = true;
-    note(
-      `About ${durationText(leftMs())} left at ${rate}, the newest days first. The setting requestsPerSecond decides. Ctrl-C stops the run; the same command continues it.`,
-    );
   };
   /** `acme order_list 2026-01-31 · 3 of 12 days · about 4 min left · 4.8 of 5 requests/s · 4,000 records` */
   const draw = () => {
@@ -77,17 +66,13 @@ export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; 
       else if (line !== undefined) current = line;
       const isNoted = line !== undefined && hasLine(event);
       if (isNoted) note(withRunnableCommands(line));
-      noteEstimate();
       if (process.stderr.isTTY && (isNoted || Date.now() - drawnMs >= MIN_REDRAW_MS)) draw();
     },
     end: () => showLine(''),
   };
 }
 
-/** Failures of most days alike, whose message the outcome shows once. */
-const ALIKE = /^(refused|service_code|http_40[13]|tls|unknown_host)$/;
-
-/** Whether the message of a failure was shown before, or will be. */
+/** Whether the message of a failure was shown before. */
 type IsSaid = (failed: ErrorSummary & { brand: string }) => boolean;
 
 /** The message without the brand and the action that it begins with. */

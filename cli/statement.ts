@@ -34,7 +34,6 @@ import {
   comparedSql,
   comparisonOf,
   fillComparedDays,
-  hasAnew,
   monthSources,
   openHistories,
   signedSums,
@@ -278,7 +277,8 @@ WHERE entries.brand = ${literal(brand)} AND entries.publisher_name IS NULL AND e
 function reasonOf(comparison: Comparison): string {
   const { before, at } = comparison;
   const last = before.at(-1);
-  if (hasAnew(comparison)) return 'history began anew';
+  // What such a day was at the close before is not known.
+  if (comparedDays(comparison).some(({ isAnew }) => isAnew)) return 'history began anew';
   if (at.erased.length > 0 || (last?.erased ?? []).length > 0) return 'days that were erased since';
   return last?.settings === at.settings && at.settings !== undefined
     ? 'by a change of columns'

@@ -41,9 +41,8 @@ async function changeClose(of: string, flags: CloseFlags): Promise<void> {
     if (flags.json) printJson({ status: 'removed', month: of, brands });
     else print(`${styleText('green', 'removed')}: the close ${of} of ${brands.join(', ')}`);
   } else {
-    const { status, closed, before } = await closeMonth(options);
-    const [now, earlier] = [closed, before].map((closes) => closes.map(summaryOf));
-    if (flags.json) printJson({ status, closed: now, before: earlier });
+    const closed = await closeMonth(options);
+    if (flags.json) printJson({ status: 'complete', closed: closed.map(summaryOf) });
     else print(closed.map(closedText).join('\n'));
   }
   await rewriteDatabase(options.lake, options.settings);
@@ -72,15 +71,15 @@ async function listCloses({ brand, lake, json, anyway, remove }: CloseFlags): Pr
 }
 
 function summaryOf({ brand, month: of, closedAt, by, settings, ...close }: Close) {
-  const { days, totals, exceptions, roles, unreadable, erased } = close;
+  const { days, totals, exceptions, faults, erased } = close;
   const counts = { days: days.length, erased: erased.length };
   const origin = { closedAt, by, settings: settings ?? null };
-  return { brand, month: of, ...origin, ...counts, totals, exceptions, roles, unreadable };
+  return { brand, month: of, ...origin, ...counts, totals, exceptions, faults };
 }
 
 function closedText(close: Close): string {
-  const { brand, month: of, days, totals, exceptions, roles, unreadable } = close;
-  const accepted = exceptions.length + roles.length + unreadable.length;
+  const { brand, month: of, days, totals, exceptions, faults } = close;
+  const accepted = exceptions.length + faults.length;
   const what = [
     `${counted(days.length, 'day')}, ${counted(totals.length, 'total')} of publishers`,
     ...(accepted > 0 ? [`${counted(accepted, 'fault')} recorded`] : []),
@@ -93,11 +92,7 @@ function closesTable(closes: readonly Close[]): string {
   const rows = closes.map(({ brand, month: of, closedAt, by, ...close }) => ({
     ...{ brand, month: of, closed: closedAt, by },
     ...{ days: close.days.length, 'not whole': close.exceptions.length },
-    ...{
-      'without field': close.roles.length,
-      unreadable: close.unreadable.length,
-      erased: close.erased.length,
-    },
+    ...{ faults: close.faults.length, erased: close.erased.length },
   }));
   return table(rows);
 }

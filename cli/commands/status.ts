@@ -2,12 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { addMonths, dayOf, lastMonths, monthOf } from '../../shared/base/days.ts';
-import { dayId, readCloses } from '../../shared/lake/close.ts';
-import { amountText, counted } from '../../shared/base/exact-number.ts';
-import { hashOfSettings, settingsInUse, usedSettings } from '../../shared/lake/brand-settings.ts';
-import { type ReportLedgers, committedDays, readLedgers } from '../../shared/lake/read.ts';
+import { readCloses } from '../../shared/lake/close.ts';
+import { counted } from '../../shared/base/exact-number.ts';
+import { settingsInUse } from '../../shared/lake/brand-settings.ts';
+import { readLedgers } from '../../shared/lake/read.ts';
 import { gapText } from '../../shared/lake/role-gaps.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
 import { reports } from '../../shared/reports/index.ts';
 import type { Settings } from '../../shared/settings/settings.ts';
 import { calendarPage } from '../../shared/watch/calendar.ts';
@@ -64,8 +63,6 @@ export function addStatus(program: CliCommand): void {
       const ledgers = await readLedgers(store, reports, {}, Date.now());
       const { notes } = settingsInUse(ledgers, settings, flags.settings);
       for (const { text } of notes) note(oneLine(`note: ${withRunnableCommands(text)}`));
-      for (const line of await movedLines(store, ledgers, settings, flags.brand))
-        note(oneLine(`note: ${line}`));
       const all = tableStatuses(settings, reports, ledgers, now.getTime());
       const tables = all.filter(({ brand }) => flags.brand === undefined || brand === flags.brand);
       if (flags.html !== undefined) {
@@ -85,45 +82,6 @@ export function addStatus(program: CliCommand): void {
       for (const line of failing) note(`--fail-on: ${line}`);
       if (failing.length > 0) process.exitCode = EXIT.failed;
     });
-}
-
-/** Closed months whose totals today's settings would show otherwise, although no record has changed. */
-async function movedLines(
-  store: ObjectStore,
-  ledgers: readonly ReportLedgers[],
-  { brands }: Settings,
-  only: string | undefined,
-): Promise<string[]> {
-  const lines: string[] = [];
-  const all = await readCloses(store, only, () => {});
-  for (const { brand, since = 'the settings file' } of usedSettings(ledgers, { brands })) {
-    const given = brands[brand];
-    const closes = all.filter((close) => close.brand === brand);
-    const own = given && hashOfSettings(given);
-    const others = closes.filter(({ settings }) => settings !== undefined && settings !== own);
-    if (!given || others.length === 0) continue;
-    // Only this needs DuckDB, which takes a tenth of a second to load.
-    const { movedTotals, openHistories } = await import('../close-sums.ts');
-    const connection = await openHistories(store, { [brand]: given });
-    const anew = anewPlaces(ledgers, brand);
-    for (const close of others)
-      for (const { currency, shown, now } of await movedTotals(connection, closes, close, anew))
-        lines.push(
-          `${close.month} of ${brand}, changed by settings of ${since}: ${amountText(shown)} ${currency} were shown, and are ${amountText(now)} now. The next statement has the rest.`,
-        );
-    connection.closeSync();
-  }
-  return lines;
-}
-
-function anewPlaces(ledgers: readonly ReportLedgers[], of: string): ReadonlyMap<string, number> {
-  const places = committedDays(ledgers).flatMap(({ brand, report, day, committed }) => {
-    const { anewPlace } = committed.history ?? {};
-    return brand !== of || anewPlace === undefined
-      ? []
-      : [[dayId({ report: report.name, day }), anewPlace] as const];
-  });
-  return new Map(places);
 }
 
 const FAIL_ON: readonly string[] = [...PROBLEM_STATES, 'problem', 'finding'];

@@ -30,17 +30,15 @@ type Damage =
   | 'object_missing';
 type Unreadable = 'statement_unreadable' | 'version_unreadable' | 'unreadable_snapshot';
 type Nothing = 'nothing_to_close' | 'nothing_to_state';
-type Empty = 'day_not_committed' | 'nothing_to_verify';
-type Versions = 'already_current' | 'version_is_part' | 'version_not_kept' | 'version_of_other_zone';
+type Empty = 'day_not_committed' | 'nothing_to_verify' | 'version_not_kept';
 type Closes =
   | 'already_closed'
+  | 'amounts_unknown'
   | 'before_latest_close'
   | 'close_follows'
   | 'month_not_over'
   | 'not_closed'
-  | 'not_whole'
-  | 'role_without_field'
-  | 'unreadable_amounts';
+  | 'not_whole';
 
 type Requests = `http_${number}` | 'network' | 'out_of_time' | 'stopped' | 'timeout' | 'tls';
 type Refusals = 'unknown_host' | 'brand_busy' | 'lease_unavailable' | 'refused' | 'redirect' | 'service_code';
@@ -72,7 +70,7 @@ type Stack = 'instance_name' | 'secret_outside_prefix' | 'view_too_large';
 type Bugs = 'bad_key' | 'never_ends' | 'unexpected';
 
 type OfCommands = Flags | Names | Answers | Files | Machine | Queries | Settings | MoreSettings | Secrets;
-type OfLakes = Lake | Disk | Intruders | Locks | Damage | Unreadable | Nothing | Empty | Versions | Closes;
+type OfLakes = Lake | Disk | Intruders | Locks | Damage | Unreadable | Nothing | Empty | Closes;
 type OfReadings = Requests | Refusals | Bodies | Pages | MorePages | Days | Records;
 
 export type ErrorCode = OfCommands | OfLakes | OfReadings | Aws | Catalog | Functions | Stack | Bugs;

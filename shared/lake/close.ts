@@ -7,7 +7,6 @@ import { type MonthSpan, isDay, isInSpan } from '../base/days.ts';
 import type { BrandReportsError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import type { ObjectStore } from '../ports.ts';
-import { ROLES } from '../reports/roles.ts';
 import { CLOSES_PREFIX, brandClosesPrefix, closeKey, parseCloseKey } from './paths.ts';
 import {
   damagedDocument,
@@ -68,8 +67,8 @@ const close = storedObject(() => ({
     storedObject(() => ({ report: z.string(), day: day(), place: storedCount, snapshot: storedId })),
   ),
   exceptions: z.array(storedObject(() => ({ report: z.string(), day: day(), why: z.enum(WHY_NOT_WHOLE) }))),
-  roles: z.array(storedObject(() => ({ report: z.string(), role: z.enum(ROLES) }))),
-  unreadable: z.array(storedObject(() => ({ report: z.string(), column: z.string(), rows: storedCount }))),
+  /** What its sums lack although it was closed: roles of money without a field, and amounts that cannot be read. */
+  faults: z.array(z.string()),
   /** Days that were erased after the close, with what they added to `counted`. They take part in no later statement. */
   erased: z.array(
     storedObject(() => ({

@@ -10,6 +10,7 @@ import { writeCloses } from '../catalog/closes-table.ts';
 import { type BrandReport, type LakeAccess, createBrandReport, runClock } from '../context/context.ts';
 import { addMonths, daysOfMonth, endOfDay, monthOf, monthsFrom } from '../base/days.ts';
 import { configError } from '../base/errors.ts';
+import { counted } from '../base/exact-number.ts';
 import { type BrandRoles, StoredSettings, rolesOf } from '../lake/brand-settings.ts';
 import {
   type Close,
@@ -23,7 +24,7 @@ import {
 import { createLakeDocuments } from '../lake/lake-documents.ts';
 import { type DayEntry, type Ledger, fewerRead } from '../lake/ledger.ts';
 import { listLedgers } from '../lake/read.ts';
-import { unreadableAmounts, unreadableText } from '../lake/totals.ts';
+import { unreadableAmounts } from '../lake/totals.ts';
 import { closeKey } from '../lake/paths.ts';
 import { enabledPolicy } from '../planning/policy.ts';
 import { settledBy } from '../planning/transitions.ts';
@@ -71,12 +72,6 @@ export type ErasedSums = (
   days: readonly Required<ClosedDay>[],
 ) => Promise<ReadonlyMap<string, ErasedTotals>>;
 
-export interface CloseOutcome {
-  status: 'complete';
-  closed: Close[];
-  before: Close[];
-}
-
 export interface MonthDraft {
   close: Close;
   closes: readonly Close[];
@@ -98,8 +93,11 @@ interface BrandReports {
 const MONEY_ROLES: readonly Role[] = ['amount', 'commission', 'currency', 'state', 'publisher_id'];
 export const MONEY_REPORTS = [orders, transactions];
 
-/** @throws BrandReportsError `config` if a month is not over, is not whole, or is closed already */
-export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
+/**
+ * @returns the closes that it has made
+ * @throws BrandReportsError `config` if a month is not over, is not whole, or is closed already
+ */
+export async function closeMonth(options: CloseOptions): Promise<Close[]> {
   const { month, lake, anyway } = options;
   const before: Close[] = [];
   const drafts: { of: BrandReports; draft: MonthDraft }[] = [];
@@ -119,7 +117,7 @@ export async function closeMonth(options: CloseOptions): Promise<CloseOutcome> {
   if (first) throw configError(first.code, partial.map(({ text }) => text).join('\n'));
   const closed: Close[] = [];
   for (const { of, draft } of drafts) closed.push(await commitClose(options, of, draft));
-  if (closed.length > 0) return { status: 'complete', closed, before };
+  if (closed.length > 0) return closed;
   throw before.length > 0
     ? configError('already_closed', before.map(alreadyClosed).join('\n'))
     : configError(
@@ -217,7 +215,7 @@ async function draftOf(
   const settings = options.settings?.brands[brand] ?? (await reports[0]?.ctx.stored.of(brand));
   const close: Close = {
     ...{ version: 1, brand, month, closedAt: new Date(clock.wallMs()).toISOString(), by: 'unknown' },
-    ...{ sources: {}, totals: [], days: [], exceptions: [], roles: [], unreadable: [], erased: [] },
+    ...{ sources: {}, totals: [], days: [], exceptions: [], faults: [], erased: [] },
     recentWrites: [newId()],
   };
   const before = closes.filter((each) => each.month < month);
@@ -307,15 +305,13 @@ async function addFaults(
   const has = (role: Role) => placesOfRole(role, columns, fields).length > 0;
   for (const role of MONEY_ROLES)
     if (!has(role) && !(role === 'state' && report.name === transactions.name && has('line_state')))
-      close.roles.push({ report: report.name, role });
+      close.faults.push(`${report.name} has no field for ${role}`);
   const table = { columns, roles: fieldsIn(columns, fields) };
   const unreadable = own.flatMap(({ committed }) => unreadableAmounts(committed, table));
-  for (const [column, each] of Map.groupBy(unreadable, ({ column: name }) => name))
-    close.unreadable.push({
-      report: report.name,
-      column,
-      rows: each.reduce((sum, { rows }) => sum + rows, 0),
-    });
+  for (const [column, each] of Map.groupBy(unreadable, ({ column: name }) => name)) {
+    const rows = each.reduce((sum, one) => sum + one.rows, 0);
+    close.faults.push(`${report.name} has amounts that cannot be read: ${column}: ${counted(rows, 'value')}`);
+  }
 }
 
 export function endOfMonth(month: string, timeZone: string): number {
@@ -339,30 +335,21 @@ function refuseUntimely({ clock }: DraftOptions, { close, closes, timeZone }: Mo
     );
 }
 
-function faultsOf({ brand, month, exceptions, roles, unreadable }: Close) {
+function faultsOf({ brand, month, exceptions, faults }: Close) {
   const anyway = `"brand-reports close ${month} --brand ${brand} --anyway"`;
-  const ofRoles = roles.map(({ report, role }) => `${report} ${role}`).join(', ');
-  const amounts = unreadable.map(
-    ({ report, ...each }) => `${report} ${unreadableText({ role: '', isRead: true, ...each })}`,
-  );
-  const faults = [
+  const found = [
     {
       code: 'not_whole' as const,
       is: exceptions.length > 0,
       text: `is not whole: ${exceptionsText(exceptions)}.${readingOf(brand, exceptions)} To close it as it is, with these days recorded in the close`,
     },
     {
-      code: 'role_without_field' as const,
-      is: roles.length > 0,
-      text: `cannot be added up, because roles of money have no field: ${ofRoles}. Name the fields in "fields" of the report; "brand-reports check" proposes them. To close the month without these values, with the roles recorded in the close`,
-    },
-    {
-      code: 'unreadable_amounts' as const,
-      is: unreadable.length > 0,
-      text: `has amounts that cannot be read: ${amounts.join('; ')}. Correct "fields", or ask the operator of the service for plain numbers and read the days again. To close the month without these amounts`,
+      code: 'amounts_unknown' as const,
+      is: faults.length > 0,
+      text: `cannot be added up: ${faults.join('; ')}. Name other fields in "fields" of the report; "brand-reports check" proposes them. Or ask the operator of the service for plain numbers and read the days again. To close the month without these values, with them recorded in the close`,
     },
   ];
-  return faults
+  return found
     .filter(({ is }) => is)
     .map(({ code, text }) => ({ code, text: `${month} of ${brand} ${text}: ${anyway}` }));
 }

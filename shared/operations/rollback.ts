@@ -98,9 +98,10 @@ export function keptVersions({ committed, superseded = [] }: DayEntry): KeptVers
 /** @throws BrandReportsError `config` if the lake cannot go back to it, `conflict` if the day was changed in the meantime */
 export async function rollBack(options: RollbackOptions, to: string): Promise<RollbackOutcome> {
   const { day, report, newId } = options;
-  const { ctx, open, committed } = await dayOfBrand(options);
+  const found = await dayOfBrand(options);
+  assertCanReturn(found, to, day);
+  const { ctx, open, committed } = found;
   const outcome = { brand: ctx.brand, report: report.name, day };
-  assertCanReturn(open.entry.superseded ?? [], committed, to, day);
   const runId = newId();
   const month = monthOf(day);
   await ctx.reportState.update((state) => withoutHints(state, [month]));
@@ -188,30 +189,20 @@ async function dayOfBrand(options: RollbackOptions): Promise<DayOfBrand> {
   );
 }
 
-function assertCanReturn(all: readonly Superseded[], committed: Committed, to: string, day: string): void {
-  const kept = all.filter(({ snapshot }) => snapshot !== committed.snapshot);
-  const versions = kept.filter(({ snapshot }) => snapshot === to);
-  const allowed = [...new Set(kept.map(({ snapshot }) => snapshot))].join(', ') || 'none';
-  if (to === committed.snapshot)
-    throw configError(
-      'already_current',
-      `${to} is the current version of ${day}. Other versions that are kept: ${allowed}.`,
-    );
-  if (versions.length === 0)
-    throw configError('version_not_kept', `${to} is not a kept version of ${day}. Allowed: ${allowed}.`);
-  if (committed.state === 'open') return;
-  const whole = versions.filter((version) => version.whole);
-  if (whole.length === 0)
-    throw configError(
-      'version_is_part',
-      `${to} was read while ${day} was not over, or its ledger was made from snapshots, which do not show that. Choose a version that contains the whole day.`,
-    );
-  const { timeZone } = committed;
-  if (timeZone !== undefined && whole.every((version) => version.timeZone !== timeZone))
-    throw configError(
-      'version_of_other_zone',
-      `${to} was read in the time zone ${whole[0]?.timeZone}, but the boundaries of ${day} now follow ${timeZone}. Choose a version of that zone.`,
-    );
+function assertCanReturn({ ctx, open, committed }: DayOfBrand, to: string, day: string): void {
+  const { snapshot: current, state, timeZone } = committed;
+  const isOpen = state === 'open';
+  const isOfZone = (version: Superseded) => timeZone === undefined || version.timeZone === timeZone;
+  const fitting = (open.entry.superseded ?? []).filter(
+    (version) => version.snapshot !== current && (isOpen || (version.whole && isOfZone(version))),
+  );
+  const allowed = [...new Set(fitting.map(({ snapshot }) => snapshot))];
+  if (allowed.includes(to)) return;
+  const whole = isOpen ? '' : ', and was read whole after the end of the day in its time zone';
+  throw configError(
+    'version_not_kept',
+    `${day} cannot go back to ${to}. Allowed: ${allowed.join(', ') || 'none'}; each is kept, is not the current version${whole}. All versions: "brand-reports rollback ${ctx.report.name} ${day} --brand ${ctx.brand}"`,
+  );
 }
 
 async function wholeContent(ctx: BrandReport, { keys }: OpenDay, snapshot: string): Promise<SnapshotContent> {

@@ -56,17 +56,6 @@ describe('on a terminal', () => {
     );
   });
 
-  it('says once how long the rest takes, and which setting decides', () => {
-    const request: LogEvent = { brand: 'acme', event: 'request_sent', action: 'x', requestsPerSecond: 1 };
-    const { log } = showProgress();
-    for (const event of [planned(14), ended]) log(event);
-    for (nowMs = 0; nowMs < 10_000; nowMs += 1000) log(request);
-    const said = written.match(/About .*$/gm);
-    expect(said).toEqual([
-      expect.stringMatching(/^About 65 s left at 1 of 1 request\/s.*requestsPerSecond decides/),
-    ]);
-  });
-
   it('shows a retry that it waits for', () => {
     const what = { action: 'report/order_list', code: 'http_503', failures: 1, waitMs: 20_000 };
     const retried: LogEvent = { brand: 'acme', event: 'request_retried', ...what };
@@ -85,16 +74,12 @@ describe('on a terminal', () => {
     expect(writtenAfter([planned(due), ...Array(days).fill(ended), page], ms)).toContain(text);
   });
 
-  it('a refusal is shown by its code, because the outcome has its message, and other failures once', () => {
-    const refused = { kind: 'auth', code: 'service_code', message: 'acme report/a: "no": refused' } as const;
+  it('the message of failures alike is shown once, and then their code', () => {
     const broken = { kind: 'contract', code: 'not_json', message: 'acme report/a: not JSON' } as const;
     const again = { ...broken, message: 'acme report/b: not JSON' };
-    const failed = [refused, broken, again].map(
-      (error) => ({ ...orders, event: 'report_failed', ...error }) as const,
-    );
+    const failed = [broken, again].map((error) => ({ ...orders, event: 'report_failed', ...error }) as const);
     const written = failed.map((_event, last) => writtenAfter(failed.slice(0, last + 1), 0).split('\n')[0]);
     expect(written).toEqual([
-      expect.stringMatching(/failed: service_code$/),
       expect.stringMatching(/failed: acme report\/a: not JSON$/),
       expect.stringMatching(/failed: not_json$/),
     ]);

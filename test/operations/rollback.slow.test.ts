@@ -229,9 +229,9 @@ describe('a rollback that is refused', () => {
       'to an unknown version',
       (_lake, a) => ({ to: `${a}x` }),
       'version_not_kept',
-      /is not a kept version .* Allowed: id-/,
+      /cannot go back to .* Allowed: id-/,
     ],
-    ['to the current version', (_lake, _a, b) => ({ to: b }), 'already_current', /is the current version/],
+    ['to the current version', (_lake, _a, b) => ({ to: b }), 'version_not_kept', /Allowed: id-/],
     ['to a version whose object is missing', damaged(0), 'version_unreadable', /it is missing/],
     [
       'to a version whose object is cut off',
@@ -278,7 +278,7 @@ describe('a rollback that is refused', () => {
     await lake.sync({ scope });
     expect((await entryOf(lake, TODAY)).committed?.state).toBe('closed');
     await expect(rollBack(optionsFor(lake, { day: TODAY }), part)).rejects.toMatchObject({
-      code: 'version_is_part',
+      code: 'version_not_kept',
     });
     expect(await wrongReports(lake, '2026-03-11', ['order_list'])).toEqual({});
   });

@@ -217,7 +217,7 @@ describe('a closed month whose days changed', () => {
           days: Object.entries(places).map(([day, place]) => {
             return { report: 'order_list', day, place, snapshot: 'id-1' };
           }),
-          ...{ exceptions: [], roles: [], unreadable: [], erased: [], recentWrites: [] },
+          ...{ exceptions: [], faults: [], erased: [], recentWrites: [] },
         }),
       ),
       { ifAbsent: true },
