@@ -10,12 +10,15 @@ import { oneLine, truncate } from './terminal-text.ts';
 const MIN_REDRAW_MS = 100;
 /** Of a brand, so that the rate shows when the service becomes slower. */
 const RATE_REQUESTS = 20;
+/** Before, too few days have ended for an estimate. */
+const ESTIMATE_AFTER_MS = 5_000;
+const LONG_MS = 60_000;
 
 /** @param showsNewDays whether a day that is read for the first time has a line; a day that changed always has one */
 export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; end: () => void } {
   const startedMs = Date.now();
   let [dueDays, endedDays, records, drawnMs] = [0, 0, 0, 0];
-  let current = '';
+  let [current, isEstimated] = ['', false];
   const requestsOf = new Map<string, number[]>();
   const changed = new Set<string>();
   const said = new Set<string>();
@@ -37,6 +40,14 @@ export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; 
     if (firstMs === undefined) return;
     const perSecond = Math.min(limit, (before.length * 1000) / Math.max(1, nowMs - firstMs));
     rate = `${exactNumber(Number(perSecond.toFixed(1)))} of ${counted(limit, 'request')}/s`;
+  };
+  const noteEstimate = () => {
+    if (isEstimated || rate === undefined || Date.now() - startedMs < ESTIMATE_AFTER_MS) return;
+    if (leftMs() < LONG_MS) return;
+    isEstimated = true;
+    note(
+      `About ${durationText(leftMs())} left at ${rate}, the newest days first. The setting requestsPerSecond decides. Ctrl-C stops the run; the same command continues it.`,
+    );
   };
   /** `acme order_list 2026-01-31 · 3 of 12 days · about 4 min left · 4.8 of 5 requests/s · 4,000 records` */
   const draw = () => {
@@ -66,6 +77,7 @@ export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; 
       else if (line !== undefined) current = line;
       const isNoted = line !== undefined && hasLine(event);
       if (isNoted) note(withRunnableCommands(line));
+      noteEstimate();
       if (process.stderr.isTTY && (isNoted || Date.now() - drawnMs >= MIN_REDRAW_MS)) draw();
     },
     end: () => showLine(''),

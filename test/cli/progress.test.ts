@@ -56,6 +56,17 @@ describe('on a terminal', () => {
     );
   });
 
+  it('says once how long the rest takes, and which setting decides', () => {
+    const request: LogEvent = { brand: 'acme', event: 'request_sent', action: 'x', requestsPerSecond: 1 };
+    const { log } = showProgress();
+    for (const event of [planned(14), ended]) log(event);
+    for (nowMs = 0; nowMs < 10_000; nowMs += 1000) log(request);
+    const said = written.match(/About .*$/gm);
+    expect(said).toEqual([
+      expect.stringMatching(/^About 65 s left at 1 of 1 request\/s.*requestsPerSecond decides/),
+    ]);
+  });
+
   it('shows a retry that it waits for', () => {
     const what = { action: 'report/order_list', code: 'http_503', failures: 1, waitMs: 20_000 };
     const retried: LogEvent = { brand: 'acme', event: 'request_retried', ...what };
