@@ -11,7 +11,8 @@ export interface Questions {
   close(): void;
 }
 
-export function openQuestions(): Questions {
+/** @param beforeStop what to keep when Ctrl-C ends the program */
+export function openQuestions(beforeStop = async () => {}): Questions {
   let isVisible = false;
   const output = new Writable({
     write(chunk, _encoding, done) {
@@ -26,8 +27,10 @@ export function openQuestions(): Questions {
   });
   terminal.on('SIGINT', () => {
     note('\nStopped. The settings and the lake are unchanged.');
-    terminal.close();
-    process.exit(EXIT_INTERRUPTED);
+    void beforeStop().finally(() => {
+      terminal.close();
+      process.exit(EXIT_INTERRUPTED);
+    });
   });
 
   return {

@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fixedCredentials } from '../../shared/adapters/credentials.ts';
 import { OWN_CREDENTIALS, OWN_SETTINGS } from '../../shared/adapters/default-settings.ts';
 import { openLake } from '../../shared/adapters/open-lake.ts';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
 import { addDays, dayOf } from '../../shared/base/days.ts';
 import { asBrandReportsError, configError } from '../../shared/base/errors.ts';
+import { shellWord } from '../../shared/base/shell-word.ts';
 import { findingsOf, hasErrors, judgeBrand } from '../../shared/check/check.ts';
 import { settingsText } from '../../shared/check/finding.ts';
 import { sampleBrand } from '../../shared/check/sample.ts';
@@ -59,20 +63,29 @@ export function addInit(program: CliCommand): void {
   command
     .example('init', 'It prompts for every value that no flag gives.')
     .action(async (flags: InitFlags) => {
-      const questions = process.stdin.isTTY ? openQuestions() : undefined;
+      const given = { ...flags };
+      const hidden: string[] = [];
+      const keep = async () => {
+        if (!existsSync(flags.settings)) await keepAnswers(flags, given, hidden);
+      };
+      const questions = process.stdin.isTTY ? openQuestions(keep) : undefined;
       const ask: Ask = async (question, missing, shows = 'visible') => {
         if (!questions)
           throw configError('no_terminal', `${question}: there is no terminal. Add: ${missing}`);
-        return questions.ask(question, shows);
+        const answer = await questions.ask(question, shows);
+        if (shows === 'hidden') hidden.push(answer);
+        return answer;
       };
       try {
-        await init({ ...flags }, ask);
+        await init(given, ask);
       } finally {
         questions?.close();
+        if (questions) await keep();
       }
     });
 }
 
+/** @param given the flags, then also each answer */
 async function init(given: InitFlags, ask: Ask): Promise<void> {
   const { settings: file } = given;
   await refuseFullPlace(file);
@@ -98,9 +111,7 @@ async function init(given: InitFlags, ask: Ask): Promise<void> {
       kind === 'auth' || code === 'service_code'
         ? 'the brand id, the token, the secret, or the <SERVICE> of the headers'
         : "the service's address";
-    print(
-      `${brandText(judgedWith(settings))}\n\nNo settings were written. Perhaps mistyped: ${suspects}. Run it again; a flag spares its question.`,
-    );
+    print(`${brandText(judgedWith(settings))}\n\nNo settings were written. Perhaps mistyped: ${suspects}.`);
     process.exitCode = EXIT.failed;
     return;
   }
@@ -158,4 +169,20 @@ async function askCredentials(ask: Ask, { brand, baseUrl }: Answers): Promise<st
   const token = await hidden('API token');
   const secret = await hidden('API secret');
   return `${JSON.stringify({ [brand]: { bid, token, secret, baseUrl } }, null, 2)}\n`;
+}
+
+/** Keeps the visible answers as a command for the next try. I9: an answer may be a credential that was pasted too early. */
+async function keepAnswers(flags: InitFlags, given: InitFlags, hidden: readonly string[]) {
+  if (QUESTIONS.every(([name]) => given[name] === flags[name])) return;
+  const words = FLAGS.flatMap(([name, flag]) => {
+    const { [name]: answer = '' } = given;
+    const isLong = name === 'baseUrl' ? answer.includes('?') : answer.length >= 20;
+    const isLeftOut = flags[name] === undefined && (isLong || hidden.includes(answer));
+    return answer === '' || isLeftOut ? [] : [flag.replace(/ .*/, ''), answer];
+  });
+  const file = join(dirname(flags.settings), 'init-answers.sh');
+  await rm(file, { force: true });
+  await writeNew(file, `${printedCommand('init', words)}\n`);
+  const again = `sh ${shellWord(file)}`;
+  note(`Your answers are in ${file}, without credentials. Correct what was mistyped, then run: ${again}`);
 }

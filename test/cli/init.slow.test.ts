@@ -95,26 +95,42 @@ describe('init at a terminal', () => {
     });
   });
 
-  it.each<[string, (given: string[]) => string[], number, RegExp]>([
+  it.each<[string, (given: string[]) => string[], number, RegExp, RegExp]>([
     [
       'the service refuses them',
       (given) => given.with(1, 'OTHER'),
       ...([
         1,
+        /--service OTHER/,
         /X-OTHER-DATE, from the setting service[\s\S]*No settings were written\. Perhaps mistyped: the brand id/,
       ] as const),
     ],
     [
       'the address is wrong',
       (given) => given.with(0, 'http://127.0.0.1:9/x'),
-      ...([1, /mistyped: the service's address/] as const),
+      ...([1, /:9\/x --service/, /mistyped: the service's address/] as const),
     ],
-    ['Ctrl-C stops it', (given) => [...given.slice(0, 2), '\x03'], ...([130, /Stopped/] as const)],
-  ])('writes nothing if %s', async (_why, changed, ended, said) => {
+    [
+      'a token was pasted too early',
+      (given) => given.with(1, 'a-token-of-30-characters-which1'),
+      ...([1, /acme/, /mistyped/] as const),
+    ],
+    [
+      'Ctrl-C stops it',
+      (given) => [...given.slice(0, 2), '\x03'],
+      ...([130, /--service SAMPLE/, /Stopped/] as const),
+    ],
+  ])('keeps the visible answers for the next try if %s', async (_why, changed, ended, kept, said) => {
     const cwd = newFolder();
     const { code, shown } = await atTerminal(cwd, changed(answers));
     expect({ code, shown }).toMatchObject({ code: ended, shown: expect.stringMatching(said) });
-    expect(readdirSync(cwd)).toEqual([]);
+    expect(shown).toContain('then run: sh init-answers.sh');
+    expect(readdirSync(cwd)).toEqual(['init-answers.sh']);
+    expect(statSync(join(cwd, 'init-answers.sh')).mode & 0o777).toBe(0o600);
+    const command = readFileSync(join(cwd, 'init-answers.sh'), 'utf8');
+    expect(command).toMatch(/^npx brand-reports init --base-url http\S+( --service \w+)?( --brand acme)?\n$/);
+    expect(command).toMatch(kept);
+    for (const hidden of [secrets.token, secrets.secret, 'a-token']) expect(command).not.toContain(hidden);
   });
 
   it('shows nothing that is pasted before its question, and repeats no answer', async () => {
