@@ -22,11 +22,11 @@ export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; 
   const requestsOf = new Map<string, number[]>();
   const changed = new Set<string>();
   const said = new Set<string>();
-  const isSaid: IsSaid = ({ brand, message }) => {
+  const isSaid: IsSaid = ({ brand, code, message }) => {
     const reason = `${brand} ${reasonOf(message)}`;
     const isKnown = said.has(reason);
     said.add(reason);
-    return isKnown;
+    return isKnown || ALIKE.test(code);
   };
   const leftMs = () =>
     endedDays === 0 ? 0 : ((Date.now() - startedMs) / endedDays) * Math.max(0, dueDays - endedDays);
@@ -84,7 +84,10 @@ export function showProgress(showsNewDays = !process.stderr.isTTY): { log: Log; 
   };
 }
 
-/** Whether the message of a failure was shown before. */
+/** Failures of most days alike, whose message the outcome shows once. */
+const ALIKE = /^(refused|service_code|http_40[13]|tls|unknown_host)$/;
+
+/** Whether the message of a failure was shown before, or will be. */
 type IsSaid = (failed: ErrorSummary & { brand: string }) => boolean;
 
 /** The message without the brand and the action that it begins with. */

@@ -85,12 +85,16 @@ describe('on a terminal', () => {
     expect(writtenAfter([planned(due), ...Array(days).fill(ended), page], ms)).toContain(text);
   });
 
-  it('the message of failures alike is shown once, and then their code', () => {
+  it('a refusal is shown by its code, because the outcome has its message, and other failures once', () => {
+    const refused = { kind: 'auth', code: 'service_code', message: 'acme report/a: "no": refused' } as const;
     const broken = { kind: 'contract', code: 'not_json', message: 'acme report/a: not JSON' } as const;
     const again = { ...broken, message: 'acme report/b: not JSON' };
-    const failed = [broken, again].map((error) => ({ ...orders, event: 'report_failed', ...error }) as const);
+    const failed = [refused, broken, again].map(
+      (error) => ({ ...orders, event: 'report_failed', ...error }) as const,
+    );
     const written = failed.map((_event, last) => writtenAfter(failed.slice(0, last + 1), 0).split('\n')[0]);
     expect(written).toEqual([
+      expect.stringMatching(/failed: service_code$/),
       expect.stringMatching(/failed: acme report\/a: not JSON$/),
       expect.stringMatching(/failed: not_json$/),
     ]);
