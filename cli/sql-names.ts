@@ -73,7 +73,8 @@ function constantsIn(node: Json): string[] {
   return type === 'VALUE_CONSTANT' ? textsIn(value ?? null) : Object.values(node).flatMap(constantsIn);
 }
 
-function textsIn(node: Json): string[] {
+/** All texts in a document. */
+export function textsIn(node: Json): string[] {
   if (typeof node === 'string') return [node];
   return node !== null && typeof node === 'object' ? Object.values(node).flatMap(textsIn) : [];
 }
