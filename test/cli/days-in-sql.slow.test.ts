@@ -118,7 +118,6 @@ it.each([
   ["SELECT 1 FROM coverage WHERE dt = '2026-3-9'", "dt = '2026-03-09'"],
   ["SELECT 1 FROM orders_before WHERE dt = '2026-3-9'", "dt = '2026-03-09'"],
   ["SELECT 1 FROM clicks WHERE EXISTS (SELECT 1 FROM orders WHERE clicks.dt = '2026-3-9')", 'dt ='],
-  ["FROM query('SELECT 1 FROM orders WHERE dt = ''2026-3-9'' ')", 'dt ='],
   ["SELECT 1 FROM orders WHERE list_contains(['20260309'], dt)", "dt = '2026-03-09'"],
   ['SELECT 1 FROM orders WHERE dt = current_timestamp::varchar', 'dt ='],
   ["SELECT 1 FROM orders WHERE dt >= (current_date - INTERVAL 1 DAY)::varchar || ''", 'dt >='],
