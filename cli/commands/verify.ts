@@ -30,9 +30,8 @@ import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
 import { counted, exactNumber } from '../../shared/base/exact-number.ts';
-import { print, printJson } from '../output.ts';
+import { print, printJson, showLine } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { showLine } from '../progress.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
