@@ -78,7 +78,7 @@ async function conditionsIn(session: DuckDBConnection, text: string): Promise<Da
   if (!isJsonObject(tree) || !isJsonObject(node)) return [];
   const conditions: DayCondition[] = [];
   for (const { left, ...condition } of comparisonsIn(node)) {
-    const columns = columnsIn(left);
+    const columns = [...nodesIn(left)].flatMap(({ column_names: names = null }) => textsIn(names));
     if (columns.length === 0 || columns.some((name) => name !== DAY && name !== MONTH)) continue;
     const query = { ...tree, statements: [{ ...statement, node: { ...node, select_list: [left] } }] };
     const sql = await jsonOf('SELECT json_deserialize_sql($1::JSON)', stringifyJson(query));
@@ -87,25 +87,22 @@ async function conditionsIn(session: DuckDBConnection, text: string): Promise<Da
   return conditions;
 }
 
-function* comparisonsIn(node: Json): Generator<Comparison> {
-  if (Array.isArray(node)) for (const each of node) yield* comparisonsIn(each);
-  if (!isJsonObject(node)) return;
-  const { class: kind, type, function_name: called, left = null, right = null, input = null } = node;
-  const [first = null, ...others] = objectsIn(node.children);
-  // `nullif(dt, '')` compares without selecting days.
-  if ('then_expr' in node && isJsonObject(node.then_expr) && isNull(node.then_expr)) return;
-  if (kind === 'COMPARISON') yield* compared(textOf(type), left, right);
-  if (kind === 'BETWEEN') {
-    yield* compared('COMPARE_GREATERTHANOREQUALTO', input, node.lower);
-    yield* compared('COMPARE_BETWEEN', input, node.upper);
-  }
-  if (type === 'COMPARE_IN' || type === 'COMPARE_NOT_IN')
-    for (const other of others) yield* compared(type, first, other);
-  if (PATTERNS.test(textOf(called)))
+function* comparisonsIn(tree: JsonObject): Generator<Comparison> {
+  for (const node of nodesIn(tree)) {
+    const { class: kind, type, function_name: called, left = null, right = null, input = null } = node;
+    const [first = null, ...others] = objectsIn(node.children);
+    if (kind === 'COMPARISON') yield* compared(textOf(type), left, right);
+    if (kind === 'BETWEEN') {
+      yield* compared('COMPARE_GREATERTHANOREQUALTO', input, node.lower);
+      yield* compared('COMPARE_BETWEEN', input, node.upper);
+    }
+    if (type === 'COMPARE_IN' || type === 'COMPARE_NOT_IN')
+      for (const other of others) yield* compared(type, first, other);
+    if (!PATTERNS.test(textOf(called))) continue;
     if (first?.function_name === 'list_value')
       for (const each of objectsIn(first.children)) yield* compared('COMPARE_IN', others[0] ?? null, each);
     else yield { name: textOf(called), left: node };
-  for (const child of Object.values(node)) yield* comparisonsIn(child);
+  }
 }
 
 function* compared(name: string, left: Json, right: Json | undefined): Generator<Comparison> {
@@ -119,16 +116,10 @@ function* compared(name: string, left: Json, right: Json | undefined): Generator
       yield* compared(name, each, rights[index]);
 }
 
-function isNull({ value }: JsonObject): boolean {
-  return isJsonObject(value) && value.is_null === true;
-}
-
-function columnsIn(node: Json): string[] {
-  if (Array.isArray(node)) return node.flatMap(columnsIn);
-  if (!isJsonObject(node)) return [];
-  return node.class === 'COLUMN_REF'
-    ? textsIn(node.column_names ?? null)
-    : Object.values(node).flatMap(columnsIn);
+function* nodesIn(node: Json): Generator<JsonObject> {
+  if (isJsonObject(node)) yield node;
+  if (node !== null && typeof node === 'object')
+    for (const child of Object.values(node)) yield* nodesIn(child);
 }
 
 function textOf(node: Json | undefined): string {

@@ -83,8 +83,8 @@ async function refuseWrongDays(connection: DuckDBConnection, sql: string): Promi
       if (!(await isMetByDay(connection, isNegated ? `NOT (${left})` : left))) throw wrongDays(left, '=');
       continue;
     }
-    // Rows beside the days of the lake may have a word, such as a total.
-    const isWord = /^\D+$/.test(right) && (bound === undefined || left !== DAY);
+    // Rows beside the days of the lake may have a word, such as a total. `nullif(dt, '')` compares without selecting days.
+    const isWord = /^\D*$/.test(right) && (bound === undefined || left !== DAY);
     // 2026-1 is the beginning of a number.
     const isStart = right === '' || (/\D$|\d\d$/.test(right) && BEGINNINGS.test(name));
     // A bound may be the 31st of any month, or in a year that DAYS lacks.
@@ -92,8 +92,7 @@ async function refuseWrongDays(connection: DuckDBConnection, sql: string): Promi
     const met = bound
       ? `typeof(${left}) <> 'VARCHAR' OR ${left} = ${literal(near)} OR (${isStart} AND starts_with(${left}, ${literal(near)}))`
       : `${left} = ${literal(right)}`;
-    if (isWord || (left === DAY && isDay(right)) || (isNegated && right === '')) continue;
-    if (!(await isMetByDay(connection, met)))
+    if (!isWord && !(left === DAY && isDay(right)) && !(await isMetByDay(connection, met)))
       throw wrongDays(`${left} ${sign} ${literal(right)}`, sign, right);
   }
 }
