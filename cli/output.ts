@@ -1,6 +1,6 @@
 /** Writes to the terminal; no other file does. Every text passes `printable`, because names and messages come from outside. */
 import { once } from 'node:events';
-import { printable } from './terminal-text.ts';
+import { oneLine, printable } from './terminal-text.ts';
 
 export function print(text: string): void {
   process.stdout.write(`${printable(text)}\n`);
@@ -44,8 +44,15 @@ export function note(text: string): void {
   process.stderr.write(`${process.stderr.isTTY ? ERASE_LINE : ''}${printable(text)}\n`);
 }
 
-export function redraw(line: string): void {
-  process.stderr.write(ERASE_LINE + printable(line));
+/** Without wrapping, the terminal cuts a line at its edge. */
+const [NO_WRAP, WRAP] = ['\x1b[?7l', '\x1b[?7h'];
+/** More than any terminal shows: a message may have a megabyte. */
+const MAX_REDRAWN_UNITS = 4_096;
+
+/** Replaces the progress line by the text; does nothing if standard error is not a terminal. */
+export function showLine(text: string): void {
+  if (!process.stderr.isTTY) return;
+  process.stderr.write(`${ERASE_LINE}${NO_WRAP}${oneLine(text.slice(0, MAX_REDRAWN_UNITS))}${WRAP}`);
 }
 
 /** Echoes typed text on standard error, unescaped, so that a person can edit it. */

@@ -2,9 +2,9 @@
 import { type Log, type LogEvent, levelOf } from '../shared/base/log-events.ts';
 import { counted, exactNumber } from '../shared/base/exact-number.ts';
 import type { ErrorSummary } from '../shared/base/outcome.ts';
-import { note, redraw } from './output.ts';
+import { note, showLine } from './output.ts';
 import { withRunnableCommands } from './printed-command.ts';
-import { oneLine, truncate } from './terminal-text.ts';
+import { oneLine } from './terminal-text.ts';
 
 /** A fast run would spend its time redrawing. */
 const MIN_REDRAW_MS = 100;
@@ -93,11 +93,6 @@ type IsSaid = (failed: ErrorSummary & { brand: string }) => boolean;
 /** The message without the brand and the action that it begins with. */
 export function reasonOf(message: string): string {
   return message.replace(/^[\w-]+ [\w/]+: /, '');
-}
-
-/** Replaces the progress line by the text; does nothing if standard error is not a terminal. */
-export function showLine(text: string): void {
-  if (process.stderr.isTTY) redraw(truncate(oneLine(text), (process.stderr.columns || 80) - 1));
 }
 
 function durationText(ms: number): string {

@@ -57,14 +57,12 @@ function openCache(): string {
     throw noCache(`The folder ${cache} for copies of the lake cannot be made (${textOf(error, 'code')})`);
   }
   const found = statSync(cache);
-  const access = othersMay(found);
-  if (access === 'write')
+  // The copies themselves are for this user alone.
+  if (othersMay(found) === 'write')
     throw configError(
       'unsafe_cache',
       `Other users may change ${cache}. Remove them: rm -r ${shellWord(cache)}.`,
     );
-  if (access === 'read')
-    note(`warning: other users may read the copies in ${cache}. Next: chmod 700 ${shellWord(cache)}`);
   const intruders = mayReplace(cache);
   if (intruders) {
     const replaceable = `${intruders.who} may replace the copies of the lake in ${cache}, because ${intruders.why}. To keep them safe, set XDG_CACHE_HOME to another folder, or ${intruders.nextStep}`;

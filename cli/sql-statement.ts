@@ -2,13 +2,13 @@
 import { type DuckDBConnection, type DuckDBPreparedStatement, StatementType } from '@duckdb/node-api';
 import { isDay } from '../shared/base/days.ts';
 import { configError } from '../shared/base/errors.ts';
-import { DAY, MONTH as VIEW_MONTH, OF_FILE, dayConditions } from './day-conditions.ts';
+import { DAY, MONTH, dayConditions } from './day-conditions.ts';
 import { literal } from './sql-files.ts';
 import { namesIn } from './sql-names.ts';
 
 /**
  * Table functions of DuckDB that a query may call although they change the process (`lock_configuration` does not bind
- * them): logs and profiles are written to files, pointers are read. `json_execute_serialized_sql` could hide a call.
+ * them): logs and profiles are written to files, pointers are read. The last three could hide a call or a table in a text.
  */
 const REFUSED_FUNCTIONS = [
   'enable_logging',
@@ -21,6 +21,8 @@ const REFUSED_FUNCTIONS = [
   'arrow_scan',
   'arrow_scan_dumb',
   'json_execute_serialized_sql',
+  'query',
+  'query_table',
 ];
 
 /** @throws BrandReportsError `config` for SQL that is not one query; DuckDB's own error for a query that is wrong */
@@ -38,8 +40,7 @@ export async function prepareQuery(
   // Preparing another statement may already write: EXPORT creates its folder.
   if (names.queries !== 1) throw refused(`${quoted(sql)} is not a query`);
   const called = REFUSED_FUNCTIONS.find((name) => names.includes(name));
-  if (called !== undefined)
-    throw refused(`${quoted(sql)} calls ${called}(), or computes the text that query() runs`);
+  if (called !== undefined) throw refused(`${quoted(sql)} calls ${called}()`);
   await refuseWrongDays(connection, sql);
   const statement = await statements.prepare(0);
   if (statement.statementType === StatementType.SELECT) return statement;
@@ -64,8 +65,13 @@ const BOUNDS: Readonly<Record<string, string>> = {
   COMPARE_GREATERTHANOREQUALTO: '>=',
   COMPARE_LESSTHAN: '<',
   COMPARE_LESSTHANOREQUALTO: '<=',
+  COMPARE_BETWEEN: '<=',
 };
-const DAYS = `SELECT strftime(unnest(generate_series(DATE '1970-01-01', DATE '2099-12-31', INTERVAL 1 DAY)), '%Y-%m-%d') AS dt UNION ALL SELECT NULL`;
+/** Their bound may be the beginning of a text, as 2026 is of a month. In a plan, BETWEEN is also `dt >= '2026-03' AND dt < '2026-04'`. */
+const BEGINNINGS = /(GREATERTHANOREQUALTO|LESSTHAN|BETWEEN)$/;
+/** Each day, and NULL. A condition may have aggregates, such as `max(dt) > '2026-11-09'`. */
+const DAYS = `(SELECT strftime(each, '%Y-%m-%d') AS "${DAY}", left("${DAY}", 7) AS "${MONTH}"
+  FROM generate_series(DATE '1970-01-01', DATE '2099-12-31', INTERVAL 1 DAY) AS days(each) UNION ALL SELECT NULL, NULL) GROUP BY ALL`;
 
 /** `dt` is text in every catalog: `dt >= '2026-11-9'` would silently select other days. @throws BrandReportsError `config` */
 async function refuseWrongDays(connection: DuckDBConnection, sql: string): Promise<void> {
@@ -75,46 +81,32 @@ async function refuseWrongDays(connection: DuckDBConnection, sql: string): Promi
     const sign = bound ?? (isNegated ? '<>' : '=');
     if (right === undefined) {
       if (!(await isMetByDay(connection, isNegated ? `NOT (${left})` : left))) throw wrongDays(left, '=');
-    } else {
-      const wrong: ReturnType<typeof wrongDays>[] = [];
-      const texts = await textsOf(connection, right);
-      for (const text of texts) {
-        const isWord = !/\d/.test(text) && (isNegated || (bound !== undefined && left !== DAY));
-        // A bound may be the beginning of a text, as 2026 is of a month, but not of a number, as 2026-1 is.
-        const isStart = text === '' || (/\D$|\d\d$/.test(text) && (sign === '>=' || sign === '<'));
-        // A bound may be the 31st of any month, or in a year that DAYS lacks.
-        const near = text.replace(/^(?!19[7-9]|20)\d{4}(?!\d)/, '2000').replace(/(29|3[01])$/, '28');
-        const met = bound
-          ? `typeof(${left}) <> 'VARCHAR' OR ${left} = ${literal(near)} OR (${isStart} AND starts_with(${left}, ${literal(near)}))`
-          : `${left} = ${literal(text)}`;
-        if (isWord || (left === DAY && isDay(text)) || (await isMetByDay(connection, met))) continue;
-        wrong.push(wrongDays(`${left} ${sign} ${literal(text)}`, sign, text));
-      }
-      // A file may have other lines, such as a total.
-      if (wrong[0] && (!right.includes(OF_FILE) || wrong.length === texts.length)) throw wrong[0];
+      continue;
     }
+    // Rows beside the days of the lake may have a word, such as a total. `nullif(dt, '')` compares without selecting days.
+    const isWord = /^\D*$/.test(right) && (bound === undefined || left !== DAY);
+    // 2026-1 is the beginning of a number.
+    const isStart = right === '' || (/\D$|\d\d$/.test(right) && BEGINNINGS.test(name));
+    // A bound may be the 31st of any month, or in a year that DAYS lacks.
+    const near = right.replace(/^(?!19[7-9]|20)\d{4}(?!\d)/, '2000').replace(/(29|3[01])$/, '28');
+    const met = bound
+      ? `typeof(${left}) <> 'VARCHAR' OR ${left} = ${literal(near)} OR (${isStart} AND starts_with(${left}, ${literal(near)}))`
+      : `${left} = ${literal(right)}`;
+    if (!isWord && !(left === DAY && isDay(right)) && !(await isMetByDay(connection, met)))
+      throw wrongDays(`${left} ${sign} ${literal(right)}`, sign, right);
   }
 }
 
 /** Whether any day, or NULL, meets the condition; also if it cannot be evaluated. */
 async function isMetByDay(connection: DuckDBConnection, condition: string): Promise<boolean> {
-  const sql = `SELECT bool_or(${condition}) FROM (${DAYS})`;
+  const sql = `SELECT bool_or(met) FROM (SELECT ${condition} AS met, "${DAY}", "${MONTH}" FROM ${DAYS})`;
   const found = await connection.runAndReadAll(sql).catch(() => undefined);
   return found?.getRows()[0]?.[0] !== false;
 }
 
-const MAX_TEXTS = 1_000;
-
-/** The first texts that SQL without `dt` is. The query itself reports an error in it. */
-async function textsOf(connection: DuckDBConnection, sql: string): Promise<string[]> {
-  const texts = `SELECT x FROM (SELECT ${sql} AS x) WHERE typeof(x) = 'VARCHAR' AND x IS NOT NULL ORDER BY x LIMIT ${MAX_TEXTS}`;
-  const found = await connection.runAndReadAll(texts).catch(() => undefined);
-  return (found?.getRows() ?? []).map(([text]) => String(text));
-}
-
 function wrongDays(sql: string, sign: string, text = '') {
-  const condition = sql.replaceAll(VIEW_MONTH, 'month');
-  if (condition !== sql) {
+  const condition = sql.replaceAll(DAY, 'dt').replaceAll(MONTH, 'month').replaceAll('"', '');
+  if (sql.includes(MONTH)) {
     const [, of = '2026', number = '11'] = /^(\d{4})\D?(\d\d?)/.exec(text) ?? [];
     const next = `Use month ${sign} '${of}-${number.padStart(2, '0')}'.`;
     return configError('sql', `${condition} selects wrong months, because month is text: YYYY-MM. ${next}`);

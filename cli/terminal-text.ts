@@ -38,18 +38,3 @@ export function styleText(format: Parameters<typeof nodeStyleText>[0], text: str
 export function printable(text: string): string {
   return text.split('\n').map(oneLine).join('\n').replaceAll(OWN_ESCAPE, '\x1b');
 }
-
-export function truncate(text: string, columns: number): string {
-  // Measuring a whole text of 1 MB takes a second.
-  const start = text.slice(0, Math.max(0, columns) * MAX_UNITS_PER_COLUMN);
-  if (start.length === text.length && displayWidth(text) <= columns) return text;
-  const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-  let kept = '';
-  let used = 0;
-  for (const { segment } of graphemes.segment(start)) {
-    used += displayWidth(segment);
-    if (used > columns - 1) break;
-    kept += segment;
-  }
-  return `${kept}…`;
-}

@@ -34,9 +34,8 @@ import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
 import { counted, exactNumber } from '../../shared/base/exact-number.ts';
-import { note, print, printJson } from '../output.ts';
+import { note, print, printJson, showLine } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
-import { showLine } from '../progress.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 

@@ -126,20 +126,6 @@ describe('a CSV file becomes a table of texts', () => {
     expect((await run(...csvs, '--format', 'csv', 'SHOW TABLES')).stdout).toMatch(/^one$/m);
   });
 
-  it.each([
-    [
-      'refuses days that are written in another way',
-      'day\n20261109\n20261110\nTotal\n',
-      1,
-      /dt = '20261109' selects wrong days/,
-    ],
-    ['accepts a file with other lines', 'day\n2026-11-09\n2026-13-01\nTotal\n', 0, /1 column|one column/],
-  ])('and %s', async (_name, content, exit, message) => {
-    const sql = 'SELECT 1 FROM orders JOIN t ON dt = trim(t.day)';
-    const { code, stderr } = await run('--csv', `t=${await file(content)}`, sql);
-    expect([code, stderr]).toEqual([exit, expect.stringMatching(message)]);
-  });
-
   it('while every other file stays locked', async () => {
     const path = await file('a,b\n1,2\n');
     for (const sql of [`FROM read_csv('${path}')`, `FROM read_text('${path}')`, "FROM glob('/tmp/*')"])

@@ -112,13 +112,6 @@ describe('copies of a lake in S3', () => {
     if (uid !== 0) expect(() => snapshotFiles(store)).toThrow('Other users may change');
   });
 
-  it.each([0o750, 0o705, 0o711])('are used with a warning if others may read: mode %i', async (mode) => {
-    await mkdir(cache, { recursive: true });
-    await chmod(cache, mode);
-    await copied(snapshotFiles(await bucket(KEY)), KEY);
-    expect(said).toMatch(/^warning: other users may read the copies .* chmod 700 \S+brand-reports\n$/);
-  });
-
   it.each(['cache', './cache', ''])(
     'are in the home folder if XDG_CACHE_HOME is not absolute: "%s"',
     async (named) => {

@@ -141,7 +141,6 @@ describe('a query as of an instant', () => {
     ['a table in a second statement', 'coverage', 'FROM orders; FROM main.Coverage'],
     ['a table in a subquery', 'coverage', 'SELECT (SELECT max(dt) FROM coverage) FROM orders'],
     ['a table that its own alias hides', 'coverage', 'WITH coverage AS (FROM coverage) FROM coverage'],
-    ['a table in the SQL of a function', 'freshness', "FROM query('FROM freshness')"],
   ])('refuses %s that exists only as of now: %s', async (_what, name, sql) => {
     await expect(ask(sql, folder, moments[0]?.atMs)).rejects.toMatchObject({
       kind: 'config',

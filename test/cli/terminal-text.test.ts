@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { displayWidth, oneLine, printable, truncate } from '../../cli/terminal-text.ts';
+import { displayWidth, oneLine, printable } from '../../cli/terminal-text.ts';
 import { table } from '../../cli/text-table.ts';
 
 describe('displayWidth', () => {
@@ -14,24 +14,6 @@ describe('displayWidth', () => {
     ['a character of the second CJK plane', '𠀀', 2],
   ])('of %s is the number of its columns', (_name, text, columns) => {
     expect(displayWidth(text)).toBe(columns);
-  });
-});
-
-describe('truncate', () => {
-  it.each([
-    ['text that fits', 'orders', 6, 'orders'],
-    ['text that is too long', 'orders', 5, 'orde…'],
-    ['a wide character that would not fit whole', '日本', 3, '日…'],
-    ['an emoji, which is kept whole or dropped', 'a👩‍👩‍👧b', 3, 'a…'],
-  ])('of %s takes at most the given columns', (_name, text, columns, expected) => {
-    expect(truncate(text, columns)).toBe(expected);
-    expect(displayWidth(truncate(text, columns))).toBeLessThanOrEqual(columns);
-  });
-
-  it('of one character with a million accents keeps few of them', () => {
-    const text = truncate(`e${'\u0301'.repeat(1_000_000)}`, 10);
-    expect(text.length).toBeLessThan(200);
-    expect(text).toMatch(/…$/);
   });
 });
 
