@@ -77,7 +77,6 @@ const state = storedObject(() => ({
 }));
 
 const brandState = storedObject(() => ({
-  version: z.literal(1),
   /** By the name of the report. */
   reports: z.record(z.string(), state),
   recentWrites: z.array(z.string()),
@@ -88,7 +87,7 @@ export type BrandState = z.infer<typeof brandState>;
 
 export const NO_STATE: ReportState = { policy: '', months: {}, continuations: {}, hasReturnedRecords: false };
 
-export const parseBrandState = documentParser(brandState, { version: 1, reports: {}, recentWrites: [] });
+export const parseBrandState = documentParser(brandState, { reports: {}, recentWrites: [] });
 
 /** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
 export function stateOfReport({ reports }: BrandState, report: string, clocks = NO_CLOCKS): ReportState {

@@ -216,7 +216,7 @@ async function draftOf(
   for (const report of Object.values(options.reports)) await documents.ledger(report, brand, month).cached();
   const settings = options.settings?.brands[brand] ?? (await reports[0]?.ctx.stored.of(brand));
   const close: Close = {
-    ...{ version: 1, brand, month, closedAt: new Date(clock.wallMs()).toISOString(), by: 'unknown' },
+    ...{ brand, month, closedAt: new Date(clock.wallMs()).toISOString(), by: 'unknown' },
     ...{ sources: {}, totals: [], days: [], exceptions: [], roles: [], unreadable: [], erased: [] },
     recentWrites: [newId()],
   };

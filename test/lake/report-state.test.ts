@@ -163,10 +163,10 @@ describe('a stored report state', () => {
     vacuumedAt: NOW,
     examinedAt: NOW,
   };
-  const stored = (state: object) => ({ version: 1, reports: { order_list: state }, recentWrites: ['w1'] });
+  const stored = (state: object) => ({ reports: { order_list: state }, recentWrites: ['w1'] });
 
   it('has no hints if no state is stored', () => {
-    expect(parse(undefined)).toEqual({ version: 1, reports: {}, recentWrites: [] });
+    expect(parse(undefined)).toEqual({ reports: {}, recentWrites: [] });
     expect(empty).toEqual({ policy: '', months: {}, continuations: {}, hasReturnedRecords: false });
   });
 

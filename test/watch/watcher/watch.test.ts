@@ -213,7 +213,7 @@ describe('a closed month whose days changed', () => {
       closeKey('acme', month),
       Buffer.from(
         JSON.stringify({
-          ...{ version: 1, brand: 'acme', month, closedAt: at(-48), by: 'ann', sources: {}, totals: [] },
+          ...{ brand: 'acme', month, closedAt: at(-48), by: 'ann', sources: {}, totals: [] },
           days: Object.entries(places).map(([day, place]) => {
             return { report: 'order_list', day, place, snapshot: 'id-1' };
           }),
