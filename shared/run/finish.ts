@@ -12,7 +12,6 @@ import {
   type LastRun,
   type ReportState,
   isLastRunFresh,
-  monthContent,
   recordMonths,
   withLastRun,
 } from '../lake/report-state.ts';
@@ -150,8 +149,7 @@ async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Pro
     (ctx.events !== undefined && pendingEvents(ledger).length > 0);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
-    content: monthContent(ledger),
-    ...(upstream && { upstream: monthContent(upstream) }),
+    ...(Object.values(ledger.days).some(({ committed }) => committed) && { hasDays: true }),
   };
 }
 

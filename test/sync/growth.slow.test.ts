@@ -181,21 +181,4 @@ describe('a scheduled run over ten years', () => {
       [settingsIn('acme')]: 1,
     });
   });
-
-  it('reads the months of both reports if a lookup report finds the other report changed', async () => {
-    const lake = laterFork(HOUR_MS);
-    const [day = ''] = DUE_DAYS;
-    // A reading without records replaces a settled day only if fewer records are accepted.
-    const accepted = { from: day, to: day, acceptFewer: true };
-    await sync(lake, { scope: { reports: ['clicks_list'], brands: ['acme'], ...accepted } });
-    const scope = { reports: ['clicks_detail'], brands: ['acme'] };
-    expect(only(await sync(lake, { scope }), 'get ledger/')).toEqual({
-      [stateOf('acme')]: 1,
-      [ledgerOf('clicks_detail', 'acme', day)]: 1 + 2,
-      ...Object.fromEntries(weeksBefore('clicks_detail', day)),
-      [ledgerOf('clicks_list', 'acme', day)]: 1,
-    });
-    await sync(lake, { scope });
-    expect(Object.keys(await sync(lake, { scope }))).toHaveLength(2);
-  });
 });
