@@ -16,7 +16,6 @@ import { openGlueCatalog } from '../../shared/adapters/aws/glue-catalog.ts';
 import { leaseOnlyRuns, openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { DAY_MS, HOUR_MS, addDays, dayOf, earlier, intervalMs, startOfDay } from '../../shared/base/days.ts';
 import { parseJson } from '../../shared/base/json.ts';
-import { inOurFormat } from '../../shared/lake/lake-format.ts';
 import { parseLedger } from '../../shared/lake/ledger.ts';
 import { dayPartition, parseLedgerKey, snapshotKey } from '../../shared/lake/paths.ts';
 import { type LogEvent, levelOf } from '../../shared/base/log-events.ts';
@@ -311,8 +310,7 @@ async function openWorld(clicksPerDay: number) {
       const { status, reports: outcomes } = await runSync({
         settings,
         reports,
-        // Each run is its own process, which reads the lake's format number.
-        lake: { store: inOurFormat(store), catalog, runs: leaseOnlyRuns },
+        lake: { store, catalog, runs: leaseOnlyRuns },
         credentials,
         send: sendRequest,
         events: bus,
@@ -334,14 +332,14 @@ async function openWorld(clicksPerDay: number) {
       clock.startAt(startMs);
       const logged: string[] = [];
       const log = (event: LogEvent) => void logged.push(JSON.stringify(event));
-      await watcherRun({ settings, store: inOurFormat(store), clock, newId, events: bus, log });
+      await watcherRun({ settings, store, clock, newId, events: bus, log });
       return { elapsedMs: clock.wallMs() - startMs, logged };
     },
     /** Counting stops after the update. */
     async updateCatalog(startMs: number) {
       clock.startAt(startMs);
       tally.clear();
-      const lake = { store: inOurFormat(store), catalog, runs: leaseOnlyRuns };
+      const lake = { store, catalog, runs: leaseOnlyRuns };
       const access = { settings, reports, lake, clock, random: () => 0.5, newId };
       const { status } = await updateCatalog({
         ...access,

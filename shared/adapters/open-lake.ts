@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { configError } from '../base/errors.ts';
-import { inOurFormat } from '../lake/lake-format.ts';
 import type { Lake } from '../ports.ts';
 import { badLake } from './lake-errors.ts';
 import { createLocalCatalog } from './local/catalog.ts';
@@ -32,7 +31,7 @@ function openFolder(folder: string, database: string | undefined): Lake {
     throw badLake(
       `The database ${database} cannot hold the folder ${resolve(folder)}: Glue reads lakes in S3 only`,
     );
-  const store = inOurFormat(openLocalStore(folder));
+  const store = openLocalStore(folder);
   return {
     store,
     runs: createLocalRunRegistry(folder),

@@ -56,7 +56,7 @@ export async function updateCatalog(options: UpdateOptions): Promise<CatalogOutc
   const { lake, log, settings } = options;
   const stamp = createLakeDocuments({ store: lake.store, ...options }).catalogStamp();
   const found = options.again
-    ? await stamp.update(({ recentWrites }) => ({ version: 1, brands: {}, recentWrites }))
+    ? await stamp.update(({ recentWrites }) => ({ brands: {}, recentWrites }))
     : await stamp.cached();
   const wanted = wantedStamp(options, found);
   const isCurrent =

@@ -59,7 +59,7 @@ export interface BrandReport {
   schema: CasDocument<StoredSchema>;
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
   stored: StoredSettings;
-  upstream?: OtherReport & { reportState: ReportStateDocument };
+  upstream?: OtherReport;
   /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
   other: (name: string) => OtherReport | undefined;
@@ -154,9 +154,7 @@ export function createBrandReport(
     other,
     schemaOf: (of) => documents.schema(of),
     stored,
-    ...(upstream && {
-      upstream: { ...upstream, reportState: documents.reportState(upstream.report.name, brand) },
-    }),
+    ...(upstream && { upstream }),
   };
 }
 

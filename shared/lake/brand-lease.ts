@@ -11,7 +11,6 @@ const holder = storedObject(() => ({
 }));
 
 const lease = storedObject(() => ({
-  version: z.literal(1),
   /** The run that may send requests to the service of the brand; missing: no run. */
   holder: z.optional(holder),
   /** How long runs that ended have seen that the holder did not renew the lease, one after the other. */
@@ -23,22 +22,16 @@ export type BrandLease = z.infer<typeof lease>;
 
 /** A damaged document counts as a holder that may still send requests. */
 export const UNKNOWN_HOLDER: BrandLease = {
-  version: 1,
   holder: { name: 'an unknown run' },
   recentWrites: [],
 };
 
-export const parseBrandLease = documentParser(lease, { version: 1, recentWrites: [] });
+export const parseBrandLease = documentParser(lease, { recentWrites: [] });
 
 /** @returns a new object, so that the document is written even if the holder is the same */
-export function heldBy(
-  { version, recentWrites }: BrandLease,
-  run: string,
-  name: string,
-  sinceMs: number,
-): BrandLease {
+export function heldBy({ recentWrites }: BrandLease, run: string, name: string, sinceMs: number): BrandLease {
   const shown = name.replaceAll(/[^\w.:/@ -]/g, '_').slice(0, 200) || run;
-  return { version, recentWrites, holder: { run, name: shown, since: new Date(sinceMs).toISOString() } };
+  return { recentWrites, holder: { run, name: shown, since: new Date(sinceMs).toISOString() } };
 }
 
 export function holderText({ holder }: BrandLease): string {
@@ -46,6 +39,6 @@ export function holderText({ holder }: BrandLease): string {
   return holder.since === undefined ? holder.name : `${holder.name}, since ${holder.since}`;
 }
 
-export function released({ version, recentWrites }: BrandLease): BrandLease {
-  return { version, recentWrites };
+export function released({ recentWrites }: BrandLease): BrandLease {
+  return { recentWrites };
 }

@@ -45,7 +45,6 @@ export interface Adoption {
 const COMMAND_LINE: Adoption = { by: 'command_line' };
 
 const document = storedObject(() => ({
-  version: z.literal(1),
   brand: z.string(),
   /** Missing before the first run, and after damage that nothing could restore. */
   current: z.optional(
@@ -70,7 +69,7 @@ export interface SettingsInLake {
 export function parseCurrentSettings(brand: string, reports: ReportRegistry) {
   const key = brandSettingsKey(brand);
   return (stored: Json | undefined): Stored => {
-    if (stored === undefined) return { version: 1, brand, recentWrites: [] };
+    if (stored === undefined) return { brand, recentWrites: [] };
     const parsed = parseDocument(document, key, stored);
     if (parsed.brand !== brand) throw damagedDocument(key, `it has the settings of ${parsed.brand}`);
     if (parsed.current) parseSettingsVersion(key, parsed.current.hash, reports)(parsed.current.settings);

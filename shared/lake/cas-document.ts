@@ -11,14 +11,21 @@
  * - the error of the change, to the caller of that change alone
  * - `config` `damaged_document` if the object was lost, or cannot be parsed unless the document `recovers`
  * - `transient` `contended` after `DOCUMENT_RETRY.maxAttempts` lost races
+ * - `config` `other_format` if a program with another format of lakes wrote the object, even if the document `recovers`
  * - an error of the store, to the callers of all changes in the write
  */
 import { en } from 'zod/locales';
 import * as z from 'zod/mini';
 import { BrandReportsError, rethrowBugs } from '../base/errors.ts';
-import { type Json, parseJson } from '../base/json.ts';
+import { type Json, isJsonObject, parseJson } from '../base/json.ts';
 import type { ObjectStore } from '../ports.ts';
 import { OBJECT_ID } from './paths.ts';
+
+/**
+ * The field `version` of every document. Raise it with each issue that changes stored documents: after such a change an
+ * older program would misread a lake, or a newer program an older lake. No program migrates a lake. Version 0.2.0 wrote 1.
+ */
+export const LAKE_FORMAT = 2;
 
 export interface HasRecentWrites {
   recentWrites: string[];
@@ -151,7 +158,7 @@ export class CasDocument<T extends HasRecentWrites> {
   /** Whether the write is in the store, even if its response was lost. */
   async #put(next: T, etag: string | undefined, id: string): Promise<boolean> {
     const { store, key } = this.#options;
-    const body = Buffer.from(`${JSON.stringify(next)}\n`);
+    const body = documentBytes(next);
     try {
       const outcome = await store.put(key, body, etag === undefined ? { ifAbsent: true } : { ifMatch: etag });
       if (outcome !== 'conflict') {
@@ -231,8 +238,19 @@ function applyAll<T>(before: T, changes: Change<T>[]): { after: T; applied: Chan
   return { after, applied };
 }
 
-/** The JSON of a stored document. @throws BrandReportsError `config` if it is not JSON */
+export function documentBytes(value: object): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ version: LAKE_FORMAT, ...value })}\n`);
+}
+
+/** The JSON of a stored document. @throws BrandReportsError `config` if it is not JSON, or has another format */
 export function parseJsonDocument(key: string, body: Uint8Array): Json {
+  const parsed = jsonOf(key, body);
+  const { version } = isJsonObject(parsed) ? parsed : {};
+  if (typeof version === 'number' && version !== LAKE_FORMAT) throw otherFormat(key, version);
+  return parsed;
+}
+
+function jsonOf(key: string, body: Uint8Array): Json {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch (cause) {
@@ -276,6 +294,12 @@ export function documentParser<T>(schema: z.ZodMiniType<T>, begun: T) {
   return (key: string) =>
     (stored: Json | undefined): T =>
       stored === undefined ? begun : parseDocument(schema, key, stored);
+}
+
+/** Such a program would return wrong numbers, and its vacuum would delete the objects that it does not recognise. */
+function otherFormat(key: string, version: number): BrandReportsError {
+  const message = `${key} has format ${version}; this program reads and writes format ${LAKE_FORMAT}. Nothing was changed. Next step: use the version of brand-reports that wrote the lake, or read the days again into an empty lake with this version: a new folder, or a new stack.`;
+  return new BrandReportsError('config', 'other_format', message);
 }
 
 /** Nothing is changed until an operator has examined the document. */

@@ -6,7 +6,6 @@ import * as z from 'zod/mini';
 import { documentParser, storedObject } from './cas-document.ts';
 
 const stamp = storedObject(() => ({
-  version: z.literal(1),
   /** The program's version; missing before the first update. */
   program: z.optional(z.string()),
   views: z.optional(z.string()),
@@ -17,4 +16,4 @@ const stamp = storedObject(() => ({
 
 export type CatalogStamp = z.infer<typeof stamp>;
 
-export const parseCatalogStamp = documentParser(stamp, { version: 1, brands: {}, recentWrites: [] });
+export const parseCatalogStamp = documentParser(stamp, { brands: {}, recentWrites: [] });

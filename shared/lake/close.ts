@@ -49,7 +49,6 @@ export const WHY_NOT_WHOLE = [
 ] as const;
 
 const close = storedObject(() => ({
-  version: z.literal(1),
   brand: z.string(),
   month: month(),
   closedAt: storedTime,

@@ -196,7 +196,6 @@ const dayEntry = storedObject(() => ({
 }));
 
 const ledger = storedObject(() => ({
-  version: z.literal(1),
   report: z.string(),
   brand: z.string(),
   month: z.string(),
@@ -221,7 +220,7 @@ export function parseLedger(
   clocks = NO_CLOCKS,
 ) {
   return (stored: Json | undefined): Ledger => {
-    if (stored === undefined) return { version: 1, ...scope, days: {}, recentWrites: [] };
+    if (stored === undefined) return { ...scope, days: {}, recentWrites: [] };
     const parsed = parseDocument(ledger, key, stored);
     const own = ledgerKey(parsed.report, parsed.brand, parsed.month);
     if (own !== key) throw damagedDocument(key, `its content belongs to ${own}`);

@@ -19,8 +19,6 @@ export const CLOSES_PREFIX = 'closes/';
 /** The raw records of all reports; a lifecycle rule expires them. */
 export const RAW_PREFIX = 'raw/';
 export const LEDGERS_PREFIX = 'ledger/';
-/** The number of the lake's layout; beside the ledgers, so that the bucket protects it as it protects them. */
-export const FORMAT_KEY = `${LEDGERS_PREFIX}format.json`;
 export const SCHEMAS_PREFIX = 'schema/';
 export const SETTINGS_OF_BRANDS = `${SCHEMAS_PREFIX}settings/`;
 export const LEASES_PREFIX = 'leases/';

@@ -74,7 +74,6 @@ const slice = storedObject(() => ({
 }));
 
 const progress = storedObject(() => ({
-  version: z.literal(1),
   queryFingerprint: z.string(),
   /** The run that reads the day; missing before the first run. */
   run: z.optional(z.string()),
@@ -90,7 +89,7 @@ export type RefusedLookup = z.infer<typeof refusedLookup>;
 export type Slice = z.infer<typeof slice>;
 export type Progress = z.infer<typeof progress>;
 
-export const EMPTY_PROGRESS: Progress = { version: 1, queryFingerprint: '', slices: [], recentWrites: [] };
+export const EMPTY_PROGRESS: Progress = { queryFingerprint: '', slices: [], recentWrites: [] };
 
 export function parseProgress(key: string) {
   return (stored: Json | undefined): Progress =>

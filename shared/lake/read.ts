@@ -71,7 +71,6 @@ export interface ReportStates {
   brand: string;
   report: ReportDefinition;
   state: ReportState;
-  upstream?: ReportState;
 }
 
 export async function listLedgers(store: ObjectStore, reports: ReportRegistry): Promise<LedgerMonths[]> {
@@ -149,8 +148,7 @@ export async function readWantedLedgers(
 ): Promise<ReportLedgers[]> {
   const listed = await readStates(store, reports, realNowMs, found);
   const all = listed.map(({ report, brand, state, ...others }) => {
-    const upstream = listed.find((other) => other.brand === brand && looksUp(report, other.report));
-    const of: ReportStates = { brand, report, state, ...(upstream && { upstream: upstream.state }) };
+    const of: ReportStates = { brand, report, state };
     return { of, ...others };
   });
   /** The state of a day of lookups depends on the committed day that they look up, so both ledgers are needed. */

@@ -8,14 +8,12 @@
  * run of a brand works at a time (`run/lease.ts`). A run that has lost the lease may record an old due time; the next run
  * that examines all months, once a day, corrects it.
  */
-import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { HOUR_MS } from '../base/days.ts';
 import { ERROR_KINDS } from '../base/errors.ts';
 import { STATUSES } from '../base/outcome.ts';
 import { type CasDocument, documentParser, storedCount, storedTime, storedObject } from './cas-document.ts';
-import { type Ledger, isWhole } from './ledger.ts';
 import { NO_CLOCKS, isAhead, isWithin } from './stored-time.ts';
 
 const month = storedObject(() => ({
@@ -26,10 +24,8 @@ const month = storedObject(() => ({
    * month may be due: it was due already, or a run is at work in the month.
    */
   asOf: z.optional(storedTime),
-  /** Fingerprint of the committed days of the month (`monthContent`), for reports that look up this report. */
-  content: z.optional(z.string()),
-  /** Of a report with an upstream: the content of the upstream month from which `nextDue` follows. */
-  upstream: z.optional(z.string()),
+  /** Whether the month has a committed day, so that it has a ledger unless the ledger was lost. */
+  hasDays: z.optional(z.literal(true)),
 }));
 
 /** How the last run of due days ended. Runs of a range do not change it: they would hide a schedule that stopped. */
@@ -77,7 +73,6 @@ const state = storedObject(() => ({
 }));
 
 const brandState = storedObject(() => ({
-  version: z.literal(1),
   /** By the name of the report. */
   reports: z.record(z.string(), state),
   recentWrites: z.array(z.string()),
@@ -88,7 +83,7 @@ export type BrandState = z.infer<typeof brandState>;
 
 export const NO_STATE: ReportState = { policy: '', months: {}, continuations: {}, hasReturnedRecords: false };
 
-export const parseBrandState = documentParser(brandState, { version: 1, reports: {}, recentWrites: [] });
+export const parseBrandState = documentParser(brandState, { reports: {}, recentWrites: [] });
 
 /** Leaves out a last run that is later than the clocks: it would hide for weeks that no other run has ended since. */
 export function stateOfReport({ reports }: BrandState, report: string, clocks = NO_CLOCKS): ReportState {
@@ -117,7 +112,7 @@ export function reportStateIn(document: CasDocument<BrandState>, report: string)
 /** The state without the due times of months whose ledgers are about to change: the next run reads them. */
 export function withoutHints(state: ReportState, changed: readonly string[]): ReportState {
   if (!changed.some((month) => state.months[month]?.asOf)) return state;
-  // The content shows readers that a ledger was lost.
+  // `hasDays` stays: it shows readers that a ledger was lost.
   const months = Object.entries(state.months).map(([month, { asOf, ...known }]) => [
     month,
     { ...known, ...(asOf !== undefined && !changed.includes(month) && { asOf }) },
@@ -146,39 +141,18 @@ export function isLastRunFresh({ lastRun }: ReportState, ended: Omit<LastRun, 's
 
 export type KnownMonth = ReportState['months'][string];
 
-export function mayBeDue(
-  state: ReportState,
-  policy: string,
-  month: string,
-  nowMs: number,
-  upstream?: ReportState,
-): boolean {
+export function mayBeDue(state: ReportState, policy: string, month: string, nowMs: number): boolean {
   const known = state.months[month];
   if (!known?.asOf || state.policy !== policy || Date.parse(known.asOf) > nowMs) return true;
-  const looked = upstream?.months[month];
-  const isExamined = known.upstream !== undefined && looked?.asOf && looked.content === known.upstream;
-  if (upstream && !isExamined) return true;
   return known.nextDue !== null && Date.parse(known.nextDue) <= nowMs;
-}
-
-/** Fingerprint of the facts about a month's committed days on which lookups depend. */
-export function monthContent({ days }: Pick<Ledger, 'days'>): string {
-  const committed = Object.entries(days).flatMap(([day, entry]) =>
-    entry.committed ? [[day, entry.committed.digest, isWhole(entry.committed)]] : [],
-  );
-  const sorted = committed.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
-  return hash('sha256', JSON.stringify(sorted), 'hex').slice(0, 16);
 }
 
 /** The months that have committed days by the report state, so that they have a ledger unless it was lost. */
 export function monthsWithDays({ months }: ReportState): string[] {
-  const nothing = monthContent({ days: {} });
-  return Object.entries(months).flatMap(([month, { content = nothing }]) =>
-    content === nothing ? [] : [month],
-  );
+  return Object.entries(months).flatMap(([month, { hasDays }]) => (hasDays ? [month] : []));
 }
 
-export interface ExaminedMonth extends Pick<KnownMonth, 'content' | 'upstream'> {
+export interface ExaminedMonth extends Pick<KnownMonth, 'hasDays'> {
   dueMs: number | null;
 }
 

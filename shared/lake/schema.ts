@@ -25,7 +25,6 @@ const column = storedObject(() => ({
 const firstSeen = storedObject(() => ({ day: z.string().check(z.refine(isDay)), at: storedTime }));
 
 const schema = storedObject(() => ({
-  version: z.literal(1),
   table: z.string(),
   columns: z.array(column).check(
     z.refine((columns) => allDiffer(columns.map(({ name }) => name)), { error: 'two columns have one name' }),
@@ -72,7 +71,7 @@ export function newColumnsOf({ columns, firstSeen = {} }: StoredSchema): NewColu
 export function parseStoredSchema({ table, columns }: Pick<ReportDefinition, 'table' | 'columns'>) {
   const key = schemaKey(table);
   return (stored: Json | undefined): StoredSchema => {
-    if (stored === undefined) return { version: 1, table, ...baseSchema(columns), recentWrites: [] };
+    if (stored === undefined) return { table, ...baseSchema(columns), recentWrites: [] };
     const parsed = parseDocument(schema, key, stored);
     if (parsed.table !== table) throw damagedDocument(key, `it is the schema of ${parsed.table}`);
     return parsed;

@@ -18,7 +18,6 @@ const detail = storedObject(() => ({
 }));
 
 const record = storedObject(() => ({
-  version: z.literal(1),
   /** By the id of a problem, or of what may become a problem: when a watcher run first saw it. */
   seen: z.record(z.string(), storedTime),
   /** By id: problems with an event. Each stays until its end has an event too and, if a message listed it, a message. */
@@ -45,7 +44,6 @@ const record = storedObject(() => ({
 export type WatchRecord = z.infer<typeof record>;
 
 export const parseWatchRecord = documentParser(record, {
-  version: 1,
   seen: {},
   open: {},
   sequence: 0,

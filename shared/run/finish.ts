@@ -12,7 +12,6 @@ import {
   type LastRun,
   type ReportState,
   isLastRunFresh,
-  monthContent,
   recordMonths,
   withLastRun,
 } from '../lake/report-state.ts';
@@ -28,13 +27,6 @@ import { policyFingerprint } from '../planning/policy.ts';
 import type { EndingReport } from './iceberg-commits.ts';
 import type { ReportPlan } from './plan-report.ts';
 
-export interface Examined extends Pick<ReportPlan, 'months' | 'examinedAll'> {
-  /** The days whose content or findings are new since this run. */
-  published: readonly string[];
-  /** `sizeOfSchema` when the run began; missing if the run had nothing to read. */
-  sizeBefore: number | undefined;
-}
-
 export type EndedReport = Pick<ReportOutcome, 'status' | 'error' | 'days'>;
 
 /** A report whose days are read: its end is the steps of `sync.ts`, each for all reports of the brand. */
@@ -43,18 +35,20 @@ export interface Ending extends EndingReport {
   hasReturnedRecords: boolean;
   /** Records when each month is next due. If a run dies before, the next run examines the months. */
   record?: (state: ReportState) => ReportState;
-  examined: Examined;
+  plan: ReportPlan;
   own: Partial<ReportState>;
   /** Missing for a run of a range, which the watcher must not see. */
   ended: EndedReport | undefined;
 }
 
+/** @param published the days whose content or findings are new since this run */
 export async function examineReport(
   ctx: RunContext,
-  examined: Examined,
+  plan: ReportPlan,
+  published: readonly string[],
   ended: EndedReport | undefined,
 ): Promise<Ending> {
-  const { months, examinedAll, published, sizeBefore } = examined;
+  const { months, examinedAll } = plan;
   await runDataChecks(ctx, months, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const at = new Date(ctx.clock.earlierMs()).toISOString();
@@ -63,7 +57,7 @@ export async function examineReport(
     before.hasReturnedRecords ||
     hasRows(await Promise.all(months.map((month) => ctx.ledger(month).cached())));
   const isDaily = isDailyWorkDue(ctx, before.examinedAt) && hasTimeFor(ctx, before.examinedAt);
-  const isGrown = sizeBefore !== undefined && sizeOfSchema(await ctx.schema.cached()) > sizeBefore;
+  const isGrown = plan.size !== undefined && sizeOfSchema(await ctx.schema.cached()) > plan.size;
   const viewsOf = await ctx.stored.adopt(ctx.brand, ctx.brandSettings, ctx.adoption);
   // Once a day, this repairs what a crash or a manual edit has damaged in the catalog.
   if (isDaily || isGrown || before.viewsOf !== viewsOf) await ensureTableAndViews(ctx);
@@ -83,7 +77,7 @@ export async function examineReport(
   const expires =
     ctx.service.hasAnswered && isDailyWorkDue(ctx, before.vacuumedAt) && hasTimeFor(ctx, before.vacuumedAt);
   return {
-    ...{ of: ctx, months: [...new Set([...months, ...verified, ...left])], hasReturnedRecords, examined },
+    ...{ of: ctx, months: [...new Set([...months, ...verified, ...left])], hasReturnedRecords, plan },
     expires,
     own: { viewsOf, ...(isDaily && examinedAll && { examinedAt: at }) },
     ended,
@@ -91,8 +85,8 @@ export async function examineReport(
 }
 
 export async function announceReport(ending: Ending): Promise<void> {
-  const { of: ctx, months, hasReturnedRecords, examined, own, ended } = ending;
-  await sendEvents(ctx, examined.months, hasReturnedRecords);
+  const { of: ctx, months, hasReturnedRecords, plan, own, ended } = ending;
+  await sendEvents(ctx, plan.months, hasReturnedRecords);
   const nowMs = ctx.clock.now().getTime();
   const found = new Map<string, ExaminedMonth>();
   for (const month of months) found.set(month, await examinedMonth(ctx, month, nowMs));
@@ -155,8 +149,7 @@ async function examinedMonth(ctx: RunContext, month: string, nowMs: number): Pro
     (ctx.events !== undefined && pendingEvents(ledger).length > 0);
   return {
     dueMs: mustBeExamined ? nowMs : dueMs,
-    content: monthContent(ledger),
-    ...(upstream && { upstream: monthContent(upstream) }),
+    ...(Object.values(ledger.days).some(({ committed }) => committed) && { hasDays: true }),
   };
 }
 

@@ -118,11 +118,7 @@ async function monthsToExamine(
   // Once a day the hints are ignored, so that a wrong hint or a manual change of the catalog is repaired.
   if (range || isDaily) return { months, isDaily };
   const fingerprint = policyFingerprint(ctx.policy);
-  // The upstream state as this run first read it is enough: a later change differs from what this run records as
-  // examined.
-  const upstream = await ctx.upstream?.reportState.cached();
-  const isExamined = (month: string) =>
-    lookedMonths.has(month) || mayBeDue(state, fingerprint, month, nowMs, upstream);
+  const isExamined = (month: string) => lookedMonths.has(month) || mayBeDue(state, fingerprint, month, nowMs);
   return { months: months.filter(isExamined), isDaily };
 }
 

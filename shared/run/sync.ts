@@ -323,15 +323,13 @@ async function readDay({ sync, plan, due }: NextDay, onFetched: () => void): Pro
 async function examineSync(sync: ReportSync): Promise<void> {
   const { ctx, plan, failedDay, days } = sync;
   if (!plan) return;
-  const { months, examinedAll, size: sizeBefore } = plan;
   const failure = failedDay ?? plan.error;
   const error = failure && errorSummary(failure);
   sync.outcome = outcomeOf(sync, reportStatus([...days.values()], error), error);
   const published = [...days.values()]
     .filter(({ outcome }) => outcome === 'published' || outcome === 'kept')
     .map(({ dt }) => dt);
-  const examined = { months, examinedAll, published, sizeBefore };
-  sync.ending = await examineReport(ctx, examined, sync.range() ? undefined : sync.outcome);
+  sync.ending = await examineReport(ctx, plan, published, sync.range() ? undefined : sync.outcome);
 }
 
 function outcomeOf(

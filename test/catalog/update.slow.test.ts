@@ -102,7 +102,7 @@ function put(store: MemoryStore, key: string, document: object): void {
 
 function storedSchema({ table, columns }: ReportDefinition, ...discovered: string[]) {
   const more = discovered.map((name) => ({ name, type: 'string', field: name }));
-  return { version: 1, table, columns: [...baseSchema(columns).columns, ...more], recentWrites: [] };
+  return { table, columns: [...baseSchema(columns).columns, ...more], recentWrites: [] };
 }
 
 describe('an update before the first sync', () => {

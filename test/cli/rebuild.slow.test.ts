@@ -87,7 +87,7 @@ it('rebuild and erase name the run that reads the day, and since when', async ()
   stored.days[day].claim = { attempt: 'a', runId: 'other', at: since };
   writeFileSync(ledger, JSON.stringify(stored));
   const holder = { run: 'other', name: 'laptop/7', since };
-  writeFileSync(join(lake, 'leases/acme.json'), JSON.stringify({ version: 1, holder, recentWrites: [] }));
+  writeFileSync(join(lake, 'leases/acme.json'), JSON.stringify({ holder, recentWrites: [] }));
   for (const args of [
     ['rebuild', 'transactions', '--from', day, '--to', day],
     ['erase', 'transactions', '--brand', 'acme', '--from', day, '--to', day, '--yes'],

@@ -298,7 +298,7 @@ function draftOf(life: Life, month: string): Close {
   });
   const sources = [...life.sources()].filter(([of, source]) => of <= month && before[of] !== source);
   return {
-    ...{ version: 1, brand: BRAND, month, closedAt: `${month}-28T12:00:00.000Z`, by: 'ann' },
+    ...{ brand: BRAND, month, closedAt: `${month}-28T12:00:00.000Z`, by: 'ann' },
     ...{
       sources: Object.fromEntries(sources),
       totals: [],

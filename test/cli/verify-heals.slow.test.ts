@@ -237,21 +237,6 @@ describe('the command that verify prints', () => {
   });
 });
 
-describe('a number of the format', () => {
-  it.each<[string, (path: string) => void]>([
-    ['lost', (path) => rmSync(path)],
-    ['damaged', (path) => writeFileSync(path, '{')],
-  ])('that is %s is rewritten by the command in the message', async (_name, damage) => {
-    copyLake();
-    damage(document('ledger/format.json'));
-    const { code, stderr } = await runCli(['verify', ...flags]);
-    expect(code).toBe(2);
-    const [, command = ''] = /write it again: (.*)/.exec(stderr) ?? [];
-    expect(await shell(command)).toEqual({ code: 0, output: '' });
-    expect(await findings()).toEqual({ code: 0, found: [] });
-  });
-});
-
 describe('a lake without anything to verify', () => {
   it.each<[string, () => string[]]>([
     ['is an empty folder', () => ['--lake', bin]],

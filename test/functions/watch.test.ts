@@ -5,7 +5,6 @@ import * as z from 'zod/mini';
 import { handler } from '../../functions/watch.lambda.ts';
 import { openS3Store } from '../../shared/adapters/aws/s3-store.ts';
 import { addDays, addMonths, dayOf, monthOf } from '../../shared/base/days.ts';
-import { inOurFormat } from '../../shared/lake/lake-format.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { parseSettings } from '../../shared/settings/settings.ts';
 import { DEFAULT_BUS } from '../fakes/events-server.ts';
@@ -48,7 +47,7 @@ beforeAll(async () => {
     return true;
   });
   const { s3 } = doubles;
-  const store = inOurFormat(openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'prod' }));
+  const store = openS3Store({ client: s3.client, bucket: s3.bucket, prefix: 'prod' });
   const read = readDay(settings, 'order_list');
   await storeDays(
     store,
@@ -118,15 +117,17 @@ describe('the watcher', () => {
   });
 
   it('fails in a lake of another format, without a message or a change', async () => {
-    const ours = doubles.s3.objects.get('prod/ledger/format.json');
+    const held = new Map(doubles.s3.objects);
     const published = doubles.sns.published.length;
-    if (ours)
-      doubles.s3.objects.set('prod/ledger/format.json', { ...ours, body: Buffer.from('{"format":1}') });
+    for (const [key, stored] of held) {
+      const body = Buffer.from(stored.body.toString().replace(/^\{("version":2,)?/, '{"version":1,'));
+      if (key.endsWith('.json')) doubles.s3.objects.set(key, { ...stored, body });
+    }
     const before = new Map(doubles.s3.objects);
-    await expect(watch()).rejects.toThrow('s3://lake/prod has format 1;');
+    await expect(watch()).rejects.toThrow('.json has format 1;');
     expect(doubles.s3.objects).toEqual(before);
     expect(doubles.sns.published.length).toBe(published);
-    if (ours) doubles.s3.objects.set('prod/ledger/format.json', ours);
+    for (const [key, stored] of held) doubles.s3.objects.set(key, stored);
   });
 
   it('names the missing permission if it may not publish', async () => {

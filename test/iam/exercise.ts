@@ -215,7 +215,6 @@ function leaveOver({ s3 }: Deployment, now: Date, day: string): void {
   // A vacuum that finds an object lists the closes, and so does the page of these months.
   const month = day.slice(0, 7);
   const close = {
-    version: 1,
     brand: 'acme',
     month,
     closedAt: now.toISOString(),

@@ -168,7 +168,7 @@ describe('the settings that a run adopts', () => {
 describe('stored settings', () => {
   it.each([
     ['of another brand', { brand: 'bolt' }],
-    ['without their hash', { current: undefined, version: 2 }],
+    ['without their hash', { current: { settings: {} } }],
     ['that somebody edited', 'comm'],
     ['of which a field leads out of the SQL', "x' OR '1"],
   ])('are damaged if they are those %s', async (_what, change) => {

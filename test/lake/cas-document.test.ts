@@ -199,6 +199,20 @@ describe('a document of the lake', () => {
     expect(await stored(store)).toEqual(['a']);
   });
 
+  it('is refused if a program with another format of lakes wrote it, even if it recovers', async () => {
+    const store = memoryStore();
+    await store.put(KEY, Buffer.from('{"version":1}'), { ifAbsent: true });
+    const document = new CasDocument({
+      ...{ store, key: KEY, parse, newId: () => `id-${++ids}`, pause: async () => {}, recovers: true },
+    });
+    const refused = {
+      kind: 'config',
+      code: 'other_format',
+      message: expect.stringContaining('has format 1;'),
+    };
+    await expect(document.update(add('a'))).rejects.toMatchObject(refused);
+  });
+
   it.each([
     ['another error', new BrandReportsError('config', 'unknown_report', 'no')],
     ['a bug', new RangeError('a bug')],

@@ -58,11 +58,11 @@ describe('a document of the lake', () => {
   it.each(all)('lies at its own key, and is empty at first: $document', async ({ open, key, empty }) => {
     const store = memoryStore();
     const { documents } = documentsOf(store);
-    expect(await open(documents).cached()).toMatchObject({ version: 1, ...empty, recentWrites: [] });
+    expect(await open(documents).cached()).toMatchObject({ ...empty, recentWrites: [] });
     const written = await open(documents).update((current) => ({ ...current }));
     expect(written).toMatchObject({ ...empty, recentWrites: ['id-1'] });
     expect([...store.objects.keys()]).toEqual([key]);
-    expect(bodyOf(store, key)).toBe(`${JSON.stringify(written)}\n`);
+    expect(bodyOf(store, key)).toBe(`${JSON.stringify({ version: 2, ...written })}\n`);
   });
 
   it('is a lease of an unknown run, or a state without hints, if it is damaged', async () => {
@@ -80,7 +80,7 @@ describe('a document of the lake', () => {
     const states = ['order_list', 'clicks_list'].map((report) => documents.reportState(report, 'acme'));
     await Promise.all(states.map((state) => state.update((current) => ({ ...current, policy: 'p1' }))));
     const reports = { order_list: { ...NO_STATE, policy: 'p1' }, clicks_list: { ...NO_STATE, policy: 'p1' } };
-    const written = { version: 1, reports, recentWrites: ['id-1'] };
+    const written = { version: 2, reports, recentWrites: ['id-1'] };
     expect(JSON.parse(bodyOf(store, 'ledger/acme/state.json'))).toEqual(written);
   });
 

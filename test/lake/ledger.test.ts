@@ -76,7 +76,7 @@ const full: DayEntry = {
 const whole = { whole: true, timeZone: 'America/New_York', rows: 3 };
 
 function ledgerOf(entry: DayEntry): Ledger {
-  return { version: 1, ...OF, days: { [DAY]: entry }, recentWrites: [] };
+  return { ...OF, days: { [DAY]: entry }, recentWrites: [] };
 }
 
 function entryOf(ledger: Ledger): DayEntry {
@@ -555,7 +555,7 @@ describe('a stored ledger', () => {
   const stored = (value: unknown): Json => parseJson(JSON.stringify(value));
 
   it('is empty if no ledger is stored', () => {
-    expect(parse(undefined)).toEqual({ version: 1, ...OF, days: {}, recentWrites: [] });
+    expect(parse(undefined)).toEqual({ ...OF, days: {}, recentWrites: [] });
   });
 
   /** As a process reads the entry whose clocks differ by an hour. */
@@ -636,7 +636,6 @@ describe('a stored ledger', () => {
   const brokenDay = (change: object): unknown => ledgerOf({ ...full, ...change });
 
   it.each<[string, unknown, string]>([
-    ['another version', broken({ version: 2 }), 'version is 2'],
     ['another report’s ledger', broken({ report: 'clicks_list' }), 'ledger/clicks_list/acme/2026-01.json'],
     ['another month’s ledger', broken({ month: '2026-02' }), 'ledger/order_list/acme/2026-02.json'],
     [

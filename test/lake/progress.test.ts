@@ -35,7 +35,6 @@ const part: SlicePart = {
 
 function progressOf(...slices: Slice[]): Progress {
   return {
-    version: 1,
     queryFingerprint: 'as-now',
     run: 'r1',
     slices,
@@ -169,7 +168,7 @@ describe('stored progress', () => {
   const slice: Slice = { ...emptySlice({ ...window, upstream }, queries), parts: [part] };
 
   it('is empty if no progress is stored', () => {
-    expect(parse(undefined)).toEqual({ version: 1, queryFingerprint: '', slices: [], recentWrites: [] });
+    expect(parse(undefined)).toEqual({ queryFingerprint: '', slices: [], recentWrites: [] });
   });
 
   it.each<[string, Json]>([
@@ -193,7 +192,6 @@ describe('stored progress', () => {
 
   it.each<[string, unknown, string]>([
     ['null', null, 'the document'],
-    ['another version', broken({ version: '1' }), 'version is "1"'],
     ['a window with a fraction', brokenSlice({ fromMs: 0.5 }), 'slices.0.fromMs is 0.5'],
     ['an unknown role', brokenPart({ role: 'more' }), 'role is "more"'],
     ['a query field that is an object', brokenPart({ fields: { start_time: {} } }), 'fields.start_time'],

@@ -7,7 +7,7 @@ describe('a stored schema', () => {
   const documented = [{ field: 'transid', type: 'string' }] as const;
   const { columns } = growSchema(baseSchema(documented), { amount: 2, '\uD800': 1 }, {});
   const parse = parseStoredSchema({ table: 'orders', columns: documented });
-  const stored = { version: 1, table: 'orders', recentWrites: ['a'], columns };
+  const stored = { table: 'orders', recentWrites: ['a'], columns };
 
   it('I7: is read exactly as it was written', () => {
     expect(parse(parseJson(JSON.stringify(stored)))).toEqual(stored);
@@ -43,7 +43,6 @@ describe('a stored schema', () => {
 
   it('I7: has the documented columns if no schema is stored', () => {
     expect(parse(undefined)).toEqual({
-      version: 1,
       table: 'orders',
       columns: baseSchema(documented).columns,
       recentWrites: [],
@@ -53,7 +52,6 @@ describe('a stored schema', () => {
   it.each<[string, unknown, RegExp]>([
     ['null', null, /expected object/],
     ['a list', [], /expected object/],
-    ['a later version', { ...stored, version: 2 }, /version/],
     ['no columns', { ...stored, columns: undefined }, /columns/],
     ['another table', { ...stored, table: 'clicks' }, /the schema of clicks/],
     ['no recent writes', { ...stored, recentWrites: undefined }, /recentWrites/],

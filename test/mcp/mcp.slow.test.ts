@@ -314,11 +314,16 @@ describe('a call that cannot be answered', () => {
   it.each<[string, string, object, RegExp]>([
     ['COPY', 'sql', { sql: "COPY (SELECT 1) TO 'new.csv'" }, /is not a query|Permission Error/],
     ['a file by a function', 'sql', { sql: "FROM read_csv('/etc/passwd')" }, /Permission Error/],
-    ['a file of the lake', 'sql', { sql: "FROM read_text('LAKE/ledger/format.json')" }, /Permission Error/],
+    [
+      'a file of the lake',
+      'sql',
+      { sql: "FROM read_text('LAKE/ledger/acme/state.json')" },
+      /Permission Error/,
+    ],
     [
       'a file of the lake below PIVOT',
       'sql',
-      { sql: "PIVOT (FROM read_text('LAKE/ledger/format.json')) ON content IN ('x') USING count(*)" },
+      { sql: "PIVOT (FROM read_text('LAKE/ledger/acme/state.json')) ON content IN ('x') USING count(*)" },
       /Permission Error/,
     ],
     ['a log', 'sql', { sql: "FROM enable_logging('QueryLog')" }, /enable_logging/],
@@ -419,7 +424,7 @@ it('without settings all days from the first day to yesterday are expected', asy
 
 it('closed months are listed with their missing days, and a query as of a close has only its days', async () => {
   const close = {
-    ...{ version: 1, brand: 'globex', month: '2020-01', closedAt: '2020-02-03T06:00:00.000Z' },
+    ...{ brand: 'globex', month: '2020-01', closedAt: '2020-02-03T06:00:00.000Z' },
     ...{
       by: 'anna',
       sources: {},

@@ -203,7 +203,7 @@ function isNeighbour(names: readonly ReportName[], from: string, to: string) {
       .some((part) => [...names, ...tables].includes(part.replace('report=', '')));
     // The state of the brand has the erased days of its reports.
     if (key.endsWith('/state.json')) return false;
-    if (day === '') return /^(ledger|raw)\//.test(key) && !isOfNames && !key.endsWith('format.json');
+    if (day === '') return /^(ledger|raw)\//.test(key) && !isOfNames;
     // The raw records of the day before may have the first instant of the range.
     return !isOfNames || day < addDays(from, key.startsWith('raw/') ? -1 : 0) || day > to;
   };

@@ -77,7 +77,7 @@ function slice(from: string, to: string, change: Partial<Slice> = {}): Slice {
 }
 
 function progress(slices: Slice[], change: Partial<Progress> = {}): Progress {
-  return { version: 1, queryFingerprint: 'as-now', slices, recentWrites: [], ...change };
+  return { queryFingerprint: 'as-now', slices, recentWrites: [], ...change };
 }
 
 const claim: Claim = { attempt: 'a1', runId: 'r1', at: at('09:00') };

@@ -64,10 +64,7 @@ export function ledgersOf(days: Record<string, DayEntry>, months = ['2026-03']):
   return new Map(
     months.map((month) => {
       const own = Object.entries(days).filter(([day]) => monthOf(day) === month);
-      return [
-        month,
-        { version: 1, report: 'r', brand: 'b', month, days: Object.fromEntries(own), recentWrites: [] },
-      ];
+      return [month, { report: 'r', brand: 'b', month, days: Object.fromEntries(own), recentWrites: [] }];
     }),
   );
 }

@@ -190,9 +190,9 @@ describe('the runs of a brand', () => {
 
   it.each([
     ['not JSON', 'PAR1'],
-    ['of another shape', '{"version":1,"holder":{"run":"../../x","name":"a"},"recentWrites":[]}'],
-    ['with text for a terminal', '{"version":1,"holder":{"run":"x","name":"\\u001b[2J"},"recentWrites":[]}'],
-    ['with text for an instant', '{"version":1,"holder":{"name":"x","since":"soon"},"recentWrites":[]}'],
+    ['of another shape', '{"version":2,"holder":{"run":"../../x","name":"a"},"recentWrites":[]}'],
+    ['with text for a terminal', '{"version":2,"holder":{"run":"x","name":"\\u001b[2J"},"recentWrites":[]}'],
+    ['with text for an instant', '{"version":2,"holder":{"name":"x","since":"soon"},"recentWrites":[]}'],
   ])('respect a holder whose lease became %s', async (_name, text) => {
     const plans = [STEADY, { ...STEADY, startMs: 31_000 }];
     const simulation = simulateRuns(plans, { ...FAULTLESS, detectsDeadRuns: true });

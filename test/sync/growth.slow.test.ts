@@ -3,16 +3,13 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, daysFrom, monthOf } from '../../
 import type { JsonObject } from '../../shared/base/json.ts';
 import type { Committed } from '../../shared/lake/ledger.ts';
 import { LAST_RUN_RENEWED_MS } from '../../shared/lake/report-state.ts';
-import { LAKE_FORMAT, inOurFormat } from '../../shared/lake/lake-format.ts';
 import {
-  FORMAT_KEY,
   brandSettingsKey,
   dayPartition,
   brandStateKey,
   ledgerKey,
   partitionPath,
 } from '../../shared/lake/paths.ts';
-import type { ObjectStore } from '../../shared/ports.ts';
 import { enabledPolicy } from '../../shared/planning/policy.ts';
 import type { ReportDefinition } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
@@ -102,23 +99,19 @@ async function fill(lake: SampleLake, brand: string, report: ReportDefinition, q
   });
   for (const [month, own] of Map.groupBy(entries, ([day]) => monthOf(day))) {
     const days = Object.fromEntries(own);
-    const ledger = { version: 1, report: report.name, brand, month, days, recentWrites: [] };
+    const ledger = { version: 2, report: report.name, brand, month, days, recentWrites: [] };
     const body = Buffer.from(JSON.stringify(ledger));
     await lake.store.put(ledgerKey(report.name, brand, month), body, { ifAbsent: true });
   }
 }
 
 /** One scheduled run. @param opened the store as the run sees it @returns its requests to the lake, with their counts */
-async function sync(
-  lake: SampleLake,
-  options: SyncOptions = {},
-  opened: (store: ObjectStore) => ObjectStore = (store) => store,
-): Promise<Record<string, number>> {
+async function sync(lake: SampleLake, options: SyncOptions = {}): Promise<Record<string, number>> {
   const counting = countingLake(lake);
   const { store, catalog } = counting;
   const outcome = await lake.sync({
     commonSettings: settingsOf(BRANDS),
-    lake: { store: opened(store), catalog, runs: blindRegistry },
+    lake: { store, catalog, runs: blindRegistry },
     ...options,
   });
   expect(outcome).toMatchObject({ status: 'complete' });
@@ -156,14 +149,6 @@ describe('a scheduled run over ten years', () => {
     expect(requested).toEqual(Object.fromEntries(read.map((request) => [request, 1])));
   });
 
-  it('also reads the format’s number, once, if the lake was opened as commands open it', async () => {
-    const lake = laterFork(DUE_AFTER_MS - MINUTE_MS);
-    await lake.store.put(FORMAT_KEY, Buffer.from(`{"format":${LAKE_FORMAT}}`), { ifAbsent: true });
-    const { [`get ${FORMAT_KEY}`]: checks, ...others } = await sync(lake, {}, inOurFormat);
-    expect(checks).toBe(1);
-    expect(Object.keys(others)).toHaveLength(BRANDS.length * 2);
-  });
-
   it('writes that object only if its last sign of life is three hours old', async () => {
     const scope = { reports: ['clicks_list'], brands: ['acme'] };
     const key = brandStateKey('acme');
@@ -195,22 +180,5 @@ describe('a scheduled run over ten years', () => {
       [stateOf('acme')]: 1,
       [settingsIn('acme')]: 1,
     });
-  });
-
-  it('reads the months of both reports if a lookup report finds the other report changed', async () => {
-    const lake = laterFork(HOUR_MS);
-    const [day = ''] = DUE_DAYS;
-    // A reading without records replaces a settled day only if fewer records are accepted.
-    const accepted = { from: day, to: day, acceptFewer: true };
-    await sync(lake, { scope: { reports: ['clicks_list'], brands: ['acme'], ...accepted } });
-    const scope = { reports: ['clicks_detail'], brands: ['acme'] };
-    expect(only(await sync(lake, { scope }), 'get ledger/')).toEqual({
-      [stateOf('acme')]: 1,
-      [ledgerOf('clicks_detail', 'acme', day)]: 1 + 2,
-      ...Object.fromEntries(weeksBefore('clicks_detail', day)),
-      [ledgerOf('clicks_list', 'acme', day)]: 1,
-    });
-    await sync(lake, { scope });
-    expect(Object.keys(await sync(lake, { scope }))).toHaveLength(2);
   });
 });

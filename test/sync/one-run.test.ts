@@ -23,7 +23,7 @@ function withHolder(store: ObjectStore, name = 'laptop/7'): ObjectStore {
     async get(key) {
       if (key !== KEY) return store.get(key);
       reads += 1;
-      const lease = { version: 1, holder: { run: 'other', name }, recentWrites: [String(reads)] };
+      const lease = { holder: { run: 'other', name }, recentWrites: [String(reads)] };
       return { body: Buffer.from(JSON.stringify(lease)), etag: String(reads) };
     },
     put: async (key, ...rest) => (key === KEY ? 'conflict' : store.put(key, ...rest)),

@@ -190,7 +190,7 @@ describe('columns that concurrent runs meet', () => {
       { name: 'amount', type: 'string', field: 'amount' },
       { name: 'gone', type: 'double', field: 'gone' },
     ];
-    const document = { version: 1, table: 'orders', columns: older, recentWrites: ['another'] };
+    const document = { table: 'orders', columns: older, recentWrites: ['another'] };
     await lake.store.put(schemaKey('orders'), Buffer.from(JSON.stringify(document)), { ifAbsent: true });
     expect((await lake.sync({ scope })).status).toBe('complete');
     expect((await columnsOf(lake)).slice(0, older.length)).toEqual(older);

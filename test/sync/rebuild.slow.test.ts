@@ -374,7 +374,7 @@ describe('a rebuild beside other runs', () => {
       days[DAY].claim = { attempt: 'a', runId: 'alive', at: new Date(lake.nowMs).toISOString() };
       return { ...ledger, days };
     });
-    const held = { version: 1, holder: { run: 'alive', name: 'a run' }, recentWrites: [] };
+    const held = { holder: { run: 'alive', name: 'a run' }, recentWrites: [] };
     lake.store.objects.delete(leaseKey('acme'));
     await lake.store.put(leaseKey('acme'), Buffer.from(JSON.stringify(held)), { ifAbsent: true });
     const outcome = await lake.rebuild(scopeOf('order_list'), { brandSettings });

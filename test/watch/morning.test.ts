@@ -49,7 +49,7 @@ describe('the runs', () => {
 
 describe('closed months', () => {
   const close = (month: string, own: Partial<Close> = {}): Close => ({
-    ...{ version: 1, brand: 'acme', month, closedAt: '2026-11-03T12:00:00.000Z', by: 'ann', sources: {} },
+    ...{ brand: 'acme', month, closedAt: '2026-11-03T12:00:00.000Z', by: 'ann', sources: {} },
     ...{ totals: [], days: [], exceptions: [], faults: [], erased: [], recentWrites: [] },
     ...own,
   });

@@ -38,7 +38,7 @@ export async function storeDays(
   { report, brand }: { report: string; brand: string },
   days: Record<string, DayEntry>,
 ): Promise<void> {
-  const head = { version: 1, report, brand, recentWrites: [] };
+  const head = { report, brand, recentWrites: [] };
   for (const [month, entries] of Map.groupBy(Object.entries(days), ([day]) => monthOf(day))) {
     await put(store, ledgerKey(report, brand, month), { ...head, month, days: Object.fromEntries(entries) });
   }

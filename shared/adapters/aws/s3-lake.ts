@@ -1,5 +1,4 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { inOurFormat } from '../../lake/lake-format.ts';
 import type { Lake, ObjectStore } from '../../ports.ts';
 import { badLake } from '../lake-errors.ts';
 import { awsClientOptions } from './errors.ts';
@@ -43,7 +42,7 @@ export function openS3Lake(
   database?: string,
   program?: string,
 ): Lake {
-  const store = inOurFormat(openBucket(url, owner));
+  const store = openBucket(url, owner);
   if (database === undefined) return { store, runs: leaseOnlyRuns };
   const catalog = openGlueCatalog(database, store.url, undefined, program);
   return {

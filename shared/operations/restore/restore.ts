@@ -8,7 +8,7 @@ import { type Json, isJsonObject } from '../../base/json.ts';
 import { monthOf } from '../../base/days.ts';
 import { asBrandReportsError } from '../../base/errors.ts';
 import { parseCurrentSettings, parseSettingsVersion } from '../../lake/brand-settings.ts';
-import { parseJsonDocument, readOrDamage, undamaged } from '../../lake/cas-document.ts';
+import { documentBytes, parseJsonDocument, readOrDamage, undamaged } from '../../lake/cas-document.ts';
 import { parseClose } from '../../lake/close.ts';
 import { createLakeDocuments } from '../../lake/lake-documents.ts';
 import { type Ledger, type VersionContent, eraseDays, parseLedger } from '../../lake/ledger.ts';
@@ -212,7 +212,7 @@ async function ledgerFromSnapshots(
       ...(others.length > 0 && { superseded: others.map(({ id }) => ({ snapshot: id, at: now })) }),
     };
   }
-  return { version: 1, report: report.name, brand, month, days, recentWrites: [newId()] };
+  return { report: report.name, brand, month, days, recentWrites: [newId()] };
 }
 
 interface ObjectOfDay extends ListedObject {
@@ -300,7 +300,8 @@ async function treat(
     if (!options.apply || (document.isUnique && !earlier)) return { ...plan, outcome: 'damaged' };
     const next = (await document.remake?.(earlier?.json)) ?? document.parse(earlier?.json);
     const condition = stored ? { ifMatch: stored.etag } : { ifAbsent: true as const };
-    const body = Buffer.from(`${JSON.stringify(next)}\n`);
+    // The bytes of kept settings have the hash in their name.
+    const body = 'recentWrites' in next ? documentBytes(next) : Buffer.from(`${JSON.stringify(next)}\n`);
     if ((await store.put(key, body, condition)) !== 'conflict') return { ...plan, outcome: 'restored' };
     return { outcome: 'changed', remedy: 'another program wrote it in the meantime' };
   } catch (thrown) {

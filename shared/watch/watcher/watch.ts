@@ -73,10 +73,10 @@ export async function watch(options: WatchOptions): Promise<WatchOutcome> {
       }),
     );
     // If the report state shows that nothing in a month is due, every day of it is complete, and its ledger is not read.
-    const isJudged: NeedsMonth = (month, { report, state, upstream }) => {
+    const isJudged: NeedsMonth = (month, { report, state }) => {
       if (isInSpan(month, span) || monthsReported.has(month)) return true;
       const policy = policies.get(report);
-      return policy !== undefined && mayBeDue(state, policy, month, nowMs, upstream);
+      return policy !== undefined && mayBeDue(state, policy, month, nowMs);
     };
     const lake = await readWantedLedgers(store, reports, isJudged, nowMs, {
       ledgers,

@@ -62,7 +62,7 @@ describe('an Iceberg table in Glue', () => {
     ['of an engine', 's3://bucket/lake/iceberg/orders/metadata/00002-8e1d.metadata.json'],
     ['of another lake', 's3://other/iceberg/orders/metadata/v2-0123456789abcdef.metadata.json'],
     ['that is gone', 's3://bucket/lake/iceberg/orders/metadata/v2-0123456789abcdef.metadata.json'],
-    ['outside its folder', 's3://bucket/lake/iceberg/orders/metadata/../../../ledger/format.json'],
+    ['outside its folder', 's3://bucket/lake/iceberg/orders/metadata/../../../ledger/acme/state.json'],
     ['that is missing', undefined],
   ])(
     'that points at metadata %s has none of ours, and the next commit replaces it',

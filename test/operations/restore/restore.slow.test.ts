@@ -80,11 +80,13 @@ const DAMAGES: [damage: string, of: (text: string) => string][] = [
   ['not JSON', () => 'PAR1'],
   ['null', () => 'null'],
   ['a list', () => '[]'],
-  ['without a field', () => '{"version":1}'],
+  ['without a field', () => '{"version":2}'],
   [
     'of another type',
     (text) =>
-      text.replace('"version":1', '"version":"one"').replace('"lateMinutes":', '"lateMinutes":true,"_":'),
+      text
+        .replace('"recentWrites":[', '"recentWrites":[1,')
+        .replace('"lateMinutes":', '"lateMinutes":true,"_":'),
   ],
   ['nested too deep', () => '['.repeat(200_000)],
 ];

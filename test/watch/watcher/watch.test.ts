@@ -53,7 +53,7 @@ async function fill(days: Record<string, DayEntry> = {}, lastRun: Partial<LastRu
   const today = readDay(settings, 'order_list', { readFrom, state: 'open' });
   await storeDays(store, { report: 'order_list', brand: 'acme' }, { ...all, [TODAY]: today, ...days });
   const months = [...new Set(daysFrom(FIRST, TODAY).map((day) => day.slice(0, 7)))];
-  const known = { nextDue: null, asOf: readFrom, content: 'x' };
+  const known = { nextDue: null, asOf: readFrom, hasDays: true as const };
   await setState({
     policy: policy && policyFingerprint(policy),
     months: Object.fromEntries(months.map((month) => [month, known])),
@@ -213,7 +213,7 @@ describe('a closed month whose days changed', () => {
       closeKey('acme', month),
       Buffer.from(
         JSON.stringify({
-          ...{ version: 1, brand: 'acme', month, closedAt: at(-48), by: 'ann', sources: {}, totals: [] },
+          ...{ brand: 'acme', month, closedAt: at(-48), by: 'ann', sources: {}, totals: [] },
           days: Object.entries(places).map(([day, place]) => {
             return { report: 'order_list', day, place, snapshot: 'id-1' };
           }),
