@@ -5,9 +5,7 @@
 import type { BrandReport } from '../context/context.ts';
 import { MINUTE_MS } from '../base/days.ts';
 import { type IcebergChange, publishIceberg } from '../catalog/iceberg/index.ts';
-
-/** How many brands a run reads at the same time, so that its memory is bounded (I12). */
-export const BRANDS_AT_ONCE = 64;
+import { BRANDS_AT_ONCE } from './turns.ts';
 
 /** Fewer than the brands that run at once, so that there are always brands whose end makes a commit due. */
 const MOST_WAITING = BRANDS_AT_ONCE / 2;

@@ -1,9 +1,9 @@
 /*
- * Runs the program once: brands run concurrently, and each brand has one service client (one rate
+ * Runs the program once: brands run concurrently, in turns (`turns.ts`), and each brand has one service client (one rate
  * limit, one server clock, one recovery from a refusal) for all its reports, which `sync.ts` reads.
  */
 import { mapConcurrent } from '../base/concurrency.ts';
-import { configError, redactedFailure, stackOf } from '../base/errors.ts';
+import { configError, redactedFailure, rethrowBugs, stackOf } from '../base/errors.ts';
 import { type Adoption, StoredSettings } from '../lake/brand-settings.ts';
 import { type LakeDocuments, createLakeDocuments } from '../lake/lake-documents.ts';
 import { bindBrand, bindReport } from '../base/log-events.ts';
@@ -26,7 +26,7 @@ import {
   runClock,
 } from '../context/context.ts';
 import { type Range, saveContinuation } from './continuation.ts';
-import { BRANDS_AT_ONCE, IcebergCommits } from './iceberg-commits.ts';
+import { IcebergCommits } from './iceberg-commits.ts';
 import { type Lease, createLease } from './lease.ts';
 import { type Deadline, createTimeBudget } from '../context/time-budget.ts';
 import { policyOf } from '../planning/policy.ts';
@@ -37,6 +37,7 @@ import { createRateLimiter } from '../service/rate-limit.ts';
 import { CLOCKS_DIFFER, SERVICE_RETRY, refusalOfPause } from '../service/retry.ts';
 import type { BrandSettings, Settings } from '../settings/settings.ts';
 import { type SyncedReport, syncReports } from './sync.ts';
+import { BRANDS_AT_ONCE, brandsInTurn } from './turns.ts';
 
 export interface RunOptions extends LakeAccess {
   settings: Settings;
@@ -91,7 +92,8 @@ export async function runSync(options: RunOptions): Promise<SyncOutcome> {
   try {
     const left: ReportOutcome[] = [];
     let begun = 0;
-    const brands = await mapConcurrent(brandsInTurn(options), BRANDS_AT_ONCE, async (brand) => {
+    const inTurn = await brandsInTurn(selectBrands(options), lastRunOf(options));
+    const brands = await mapConcurrent(inTurn, BRANDS_AT_ONCE, async (brand) => {
       begun += 1;
       if (begun <= BRANDS_AT_ONCE || !run.time.isUp())
         return run.iceberg.brand(() => syncBrand(options, run, brand));
@@ -118,12 +120,14 @@ export async function storedSettings(
   return stored;
 }
 
-/** A run with little time leaves some of more brands than begin at once. In a random order, it leaves others each time. */
-function brandsInTurn(options: RunOptions): readonly string[] {
-  const brands = selectBrands(options);
-  if (brands.length <= BRANDS_AT_ONCE) return brands;
-  const places = new Map(brands.map((brand) => [brand, options.random()]));
-  return brands.toSorted((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
+function lastRunOf(options: RunOptions): (brand: string) => Promise<string | undefined> {
+  const documents = createLakeDocuments({ store: options.lake.store, ...options });
+  return async (brand) => {
+    const [report] = selectReports(options, brand);
+    // A state that cannot be read fails the brand in its turn.
+    const state = report && (await documents.reportState(report.name, brand).cached().catch(rethrowBugs));
+    return state && 'lastRun' in state ? state.lastRun?.at : undefined;
+  };
 }
 
 function leftToNextRun(options: RunOptions, brand: string): ReportOutcome[] {

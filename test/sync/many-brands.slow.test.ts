@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest } from '../../shared/ports.ts';
-import { BRANDS_AT_ONCE } from '../../shared/run/iceberg-commits.ts';
+import { BRANDS_AT_ONCE } from '../../shared/run/turns.ts';
 import { type SampleLake, sampleLake } from './sample-lake.ts';
 
 const BRANDS = Array.from({ length: 80 }, (_, number) => `brand-${number}`);
