@@ -214,8 +214,8 @@ async function draftOf(
   for (const report of Object.values(options.reports)) await documents.ledger(report, brand, month).cached();
   const settings = options.settings?.brands[brand] ?? (await reports[0]?.ctx.stored.of(brand));
   const close: Close = {
-      ...{ brand, month, closedAt: new Date(clock.wallMs()).toISOString(), by: 'unknown' },
-      ...{ sources: {}, totals: [], days: [], exceptions: [], faults: [], erased: [] },
+    ...{ brand, month, closedAt: new Date(clock.wallMs()).toISOString(), by: 'unknown' },
+    ...{ sources: {}, totals: [], days: [], exceptions: [], faults: [], erased: [] },
     recentWrites: [newId()],
   };
   const before = closes.filter((each) => each.month < month);
