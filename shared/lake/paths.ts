@@ -150,7 +150,7 @@ export function ledgerKey(report: string, brand: string, month: string): string 
 
 export function parseLedgerKey(key: string): { report: string; brand: string; month: string } | undefined {
   const [, report = '', brand = '', month = ''] =
-    /^ledger\/([^/]+)\/([^/]+)\/(\d{4}-\d\d)\.json$/.exec(key) ?? [];
+    /^ledger\/([^/]+)\/([^/]+)\/(\d{4}-(?:0[1-9]|1[0-2]))\.json$/.exec(key) ?? [];
   return isName(brand) ? { report, brand, month } : undefined;
 }
 

@@ -55,6 +55,7 @@ describe('keys of a lake', () => {
   it.each([
     ['a report state', brandStateKey('acme')],
     ['a month with a day', 'ledger/order_list/acme/2026-01-31.json'],
+    ['a month of no calendar', 'ledger/order_list/acme/2026-13.json'],
     ['a file of an operating system', 'ledger/order_list/.DS_Store/2026-01.json'],
     ['one folder too many', 'ledger/order_list/acme/old/2026-01.json'],
     ['a ledger elsewhere', 'backup/ledger/order_list/acme/2026-01.json'],
