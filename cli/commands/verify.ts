@@ -266,7 +266,7 @@ async function problemOf(
 ): Promise<string | undefined> {
   const object = await store.get(key);
   if (!object) return 'is missing';
-  const found = new Digest();
+  const found = new Digest(columns);
   let others = 0;
   try {
     for await (const row of readWithParquetjs(object.body, columns)) {

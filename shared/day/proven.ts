@@ -10,6 +10,7 @@
  */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { Column } from '../base/column-types.ts';
 import { DAY_MS } from '../base/days.ts';
 import { rethrowBugs } from '../base/errors.ts';
 import { undamaged } from '../lake/cas-document.ts';
@@ -45,16 +46,18 @@ export async function readingBefore(
   return { prefix: keys.attempt(committed.attempt), parts: before.parts };
 }
 
+const PROVEN_BY: readonly Column[] = [{ name: 'record', type: 'string' }];
+
 /** Adds to the last page of a query the digests of its records, and whether the reading before had the same digests. */
 export function withAnswer(ctx: RunContext, before: SlicePart | undefined): (page: StagedPage) => StagedPage {
-  const [contents, identities] = [new Digest(), new Digest()];
+  const [contents, identities] = [new Digest(PROVEN_BY), new Digest(PROVEN_BY)];
   const field = primaryKeyField(ctx);
   return (page) => {
     const { records: list } = page;
     const hashes = contentHashes(list);
     for (const [index, key] of keysOf(list, field).entries()) {
-      contents.add({ content: String(hashes[index]) });
-      identities.add({ identity: key ?? String(hashes[index]) });
+      contents.add({ record: String(hashes[index]) });
+      identities.add({ record: key ?? String(hashes[index]) });
     }
     if (page.next !== null) return page;
     const [records, keys] = [contents.value(), identities.value()];
