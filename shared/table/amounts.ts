@@ -46,7 +46,6 @@ const LIKE_AMOUNT = /amount|amt|comm|price|value|total|revenue|turnover|payout|e
 /** More columns add nothing to a finding. */
 const MAX_COLUMNS = 50;
 const MAX_EXAMPLE = 60;
-const NO_CODE = 0xffff_ffff;
 
 export class Amounts {
   readonly #columns: ReadonlyMap<string, Column>;
@@ -148,32 +147,19 @@ export class Amounts {
 
   #addTotals(rows: number, { currencies, amounts }: Held): void {
     const placed = (role: string) => this.#places.get(role) ?? [];
-    const currency = firstOf(
-      rows,
-      placed('currency').flatMap((place) => currencies.get(keyOf(place)) ?? []),
-    );
-    const keyOfRow = (row: number) => currency?.values[currency.codes[row] ?? 0] ?? '';
-    const counts = currency ? rowsByCode(rows, currency, currency.values.length) : [];
-    const met = currency
-      ? currency.values.map((key = '') => key).filter((_, code) => counts[code] ?? 0)
-      : [''];
-    const keys = new Set(met);
-    if (keys.has(NOT_A_CURRENCY) || keys.size > MAX_CURRENCIES) this.#hasTotals = false;
+    const currencyAt = firstAt(placed('currency').map((place) => currencies.get(keyOf(place))));
+    const keys = Array.from({ length: rows }, (_, row) => currencyAt(row) ?? '');
+    const different = new Set(keys);
+    if (different.has(NOT_A_CURRENCY) || different.size > MAX_CURRENCIES) this.#hasTotals = false;
     if (!this.#hasTotals) return;
     for (const role of AMOUNT_ROLES) {
-      const parts = placed(role).flatMap((place) => [
-        amounts.get(keyOf(place)),
-        amounts.get(rescuedKey(place.column)),
-      ]);
-      const coded = firstAmounts(rows, parts);
-      for (const key of coded ? keys : []) {
-        const codes =
-          keys.size > 1
-            ? coded?.codes.map((code, row) => (keyOfRow(row) === key ? code : NO_CODE))
-            : coded?.codes;
+      const keysOfPlaces = placed(role).flatMap((place) => [keyOf(place), rescuedKey(place.column)]);
+      const amountAt = firstAt(keysOfPlaces.map((key) => amounts.get(key)));
+      for (const [row, key] of keys.entries()) {
+        const amount = amountAt(row);
+        if (amount === undefined || amount === null) continue;
         const sums = this.#sums.get(key) ?? new Map<string, bigint>();
-        const sum = coded && codes && plus(sums.get(role), rows, { ...coded, codes });
-        if (sum !== undefined) this.#sums.set(key, sums.set(role, sum));
+        this.#sums.set(key, sums.set(role, (sums.get(role) ?? 0n) + amount));
       }
     }
   }
@@ -185,27 +171,16 @@ interface Held {
   amounts: Map<string, ReadColumn>;
 }
 
-function firstOf<T>(rows: number, columns: readonly Coded<T>[]): Coded<T> | undefined {
-  if (columns.length <= 1) return columns[0];
-  const valueOfRow = (row: number) => {
-    for (const { codes, values } of columns) {
+/** Of several columns, the first that has a value in a row counts, even if the value is no amount. */
+function firstAt<T>(columns: readonly (Coded<T> | undefined)[]): (row: number) => T | undefined {
+  const known = columns.filter((column) => column !== undefined);
+  return (row) => {
+    for (const { codes, values } of known) {
       const value = values[codes[row] ?? 0];
       if (value !== undefined) return value;
     }
     return undefined;
   };
-  // Code 0 is NULL: rows that have not reached a state get it as the amount of that state.
-  const values = [undefined, ...Array.from({ length: rows }, (_, row) => valueOfRow(row))];
-  return { codes: Uint32Array.from({ length: rows }, (_, row) => row + 1), values };
-}
-
-/** Of several columns, the first that has a value in a row counts, even if the value is no amount. */
-function firstAmounts(rows: number, columns: readonly (ReadColumn | undefined)[]): Coded<bigint> | undefined {
-  const first = firstOf(
-    rows,
-    columns.filter((column) => column !== undefined),
-  );
-  return first && { codes: first.codes, values: first.values.map((value) => value ?? undefined) };
 }
 
 /** A column's amounts in units of nine places, as in views. The codes are a copy. */
@@ -222,16 +197,6 @@ function readColumn(rows: number, coded: CodedColumn, { path }: RoleColumn): Rea
     return readValue(path.length > 0 && text !== undefined ? jsonAt(text, path) : text);
   });
   return { codes, values };
-}
-
-/** The sum and the values of the rows; `undefined` if no row has had a value so far. */
-function plus(sum: bigint | undefined, rows: number, { codes, values }: Coded<bigint>): bigint | undefined {
-  let all = sum;
-  for (const [code, count] of rowsByCode(rows, { codes }, values.length).entries()) {
-    const value = values[code];
-    if (value !== undefined && count > 0) all = (all ?? 0n) + value * BigInt(count);
-  }
-  return all;
 }
 
 type Rescued = Readonly<Record<string, Json>> | undefined;
