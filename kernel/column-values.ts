@@ -4,11 +4,6 @@ import { numberAt, setNumberAt } from './numbers';
 
 const NUMBER_BITS: u32 = 2;
 const WORD: u32 = 8;
-const BYTE_BITS: u32 = 8;
-/** A double has 2^3 bytes. */
-const DOUBLE_BITS: u32 = 3;
-/** A double is exact up to this many bits. */
-const SAFE_BITS: u32 = 53;
 enum Order {
   Bytes,
   /** A number in two's complement, the highest byte first. */
@@ -77,48 +72,6 @@ export function presentValues(
   present.rowBytes = rowBytes;
   present.distinct = met;
   present.places = placed;
-}
-
-/**
- * Writes whole numbers, each in `width` bytes of two's complement.
- * @param units doubles; NaN is NULL
- * @param order Int64, or BigEndian
- * @returns the first code whose value is not a whole number or takes more bytes; `count` if all fit
- */
-export function storeUnits(
-  units: usize,
-  count: u32,
-  width: u32,
-  order: Order,
-  bytes: usize,
-  starts: usize,
-  ends: usize,
-): u32 {
-  const aboveLargest = powerOfTwo(min(SAFE_BITS, width * BYTE_BITS - 1));
-  for (let code: u32 = 0; code < count; code += 1) {
-    const unit = load<f64>(units + (code << DOUBLE_BITS));
-    const start = code * width;
-    setNumberAt(starts, code, Number.isNaN(unit) ? 1 : start);
-    setNumberAt(ends, code, Number.isNaN(unit) ? 0 : start + width);
-    if (Number.isNaN(unit)) continue;
-    if (Math.trunc(unit) !== unit || Math.abs(unit) >= aboveLargest) return code;
-    const value = <i64>unit;
-    if (order === Order.Int64) store<i64>(bytes + start, value);
-    else storeBigEndian(bytes + start, width, value);
-  }
-  return count;
-}
-
-function powerOfTwo(exponent: u32): f64 {
-  return <f64>((<u64>1) << exponent);
-}
-
-function storeBigEndian(at: usize, width: u32, value: i64): void {
-  let rest = value;
-  for (let end = at + width; end > at; end -= 1) {
-    store<u8>(end - 1, rest);
-    rest >>= BYTE_BITS;
-  }
 }
 
 /** Writes the values of these codes without gaps. @param lengthBytes 4 if each value follows its length, or 0 */

@@ -7,15 +7,17 @@ import { numberAt, setNumberAt } from './numbers';
 
 /** A double holds every number with this many digits exactly. */
 const SAFE_DIGITS: u32 = 15;
-/** A double has 2^3 bytes. */
-const DOUBLE_BITS: u32 = 3;
+const BYTE_BITS: u32 = 8;
 /** Bytes that are compared at once. */
 const WIDE: u32 = 16;
 
 /**
- * @param precision the most digits that a number may have
+ * Writes numbers as Parquet does, each in `width` bytes of two's complement.
+ * @param precision the most digits that a number may have; so many fit into the bytes
  * @param scale how many of the digits follow the point
- * @param units receives, by code, the number in units of its last place; NaN for NULL and for numbers that are left
+ * @param isBigEndian whether the highest byte comes first
+ * @param into receives, by code, the number in units of its last place
+ * @param starts and `valueEnds` receive, by code, its place there. NULL and the numbers that are left begin after their end
  * @returns how many are left
  */
 export function shortNumbers(
@@ -24,18 +26,43 @@ export function shortNumbers(
   count: u32,
   precision: u32,
   scale: u32,
-  units: usize,
+  width: u32,
+  isBigEndian: bool,
+  into: usize,
+  starts: usize,
+  valueEnds: usize,
 ): u32 {
   let left: u32 = 0;
   const limit = powerOfTen(min(precision, SAFE_DIGITS));
-  store<f64>(units, NaN);
+  setNull(starts, valueEnds, 0);
   for (let code: u32 = 1; code <= count; code += 1) {
     const start = bytes + numberAt(ends, code - 1);
     const value = shortNumber(start, bytes + numberAt(ends, code), scale, limit);
-    store<f64>(units + (code << DOUBLE_BITS), value);
-    if (Number.isNaN(value) && byteAt(start) !== LOWER_N) left += 1;
+    if (Number.isNaN(value)) {
+      if (byteAt(start) !== LOWER_N) left += 1;
+      setNull(starts, valueEnds, code);
+      continue;
+    }
+    const at = code * width;
+    if (isBigEndian) storeBigEndian(into + at, width, <i64>value);
+    else store<i64>(into + at, <i64>value);
+    setNumberAt(starts, code, at);
+    setNumberAt(valueEnds, code, at + width);
   }
   return left;
+}
+
+function setNull(starts: usize, ends: usize, code: u32): void {
+  setNumberAt(starts, code, 1);
+  setNumberAt(ends, code, 0);
+}
+
+function storeBigEndian(at: usize, width: u32, value: i64): void {
+  let rest = value;
+  for (let end = at + width; end > at; end -= 1) {
+    store<u8>(end - 1, rest);
+    rest >>= BYTE_BITS;
+  }
 }
 
 /** @returns NaN if it is not a number without an exponent, has too many digits to be exact, or reaches `limit` */
@@ -74,8 +101,7 @@ function powerOfTen(exponent: u32): f64 {
 export function plainTexts(bytes: usize, ends: usize, count: u32, starts: usize, textEnds: usize): u32 {
   let left: u32 = 0;
   const hasEscapes = hasBackslash(bytes, bytes + numberAt(ends, count));
-  setNumberAt(starts, 0, 1);
-  setNumberAt(textEnds, 0, 0);
+  setNull(starts, textEnds, 0);
   for (let code: u32 = 1; code <= count; code += 1) {
     let start = numberAt(ends, code - 1);
     let end = numberAt(ends, code);

@@ -5,12 +5,9 @@ import { numberAt } from './numbers';
 const LANES_BITS: u32 = 4;
 const NUMBER_BITS: u32 = 2;
 const DOUBLE_BITS: u32 = 3;
-/** A whole number of 128 bits and its kind. */
-const INTEGER_BYTES: u32 = 17;
-const INTEGER = memory.data(INTEGER_BYTES);
 
-/** Hashes texts `[start, end)`; 0 for NULL, which ends before it begins. @param into four lanes for each code */
-export function hashTexts(
+/** Hashes the bytes `[start, end)` of values; 0 for NULL, which ends before it begins. @param into four lanes for each code */
+export function hashValues(
   bytes: usize,
   starts: usize,
   ends: usize,
@@ -24,23 +21,6 @@ export function hashTexts(
     const hash = into + (code << LANES_BITS);
     if (start > end) memory.fill(hash, 0, 1 << LANES_BITS);
     else murmur(bytes + start, end - start, seed, hash);
-  }
-}
-
-/** Hashes whole numbers; 0 for NULL, which is NaN. @param kind distinguishes a number from a text */
-export function hashUnits(units: usize, count: u32, kind: u32, seed: usize, into: usize): void {
-  store<u8>(INTEGER, <u8>kind, 16);
-  for (let code: u32 = 0; code < count; code += 1) {
-    const value = load<f64>(units + (code << DOUBLE_BITS));
-    const hash = into + (code << LANES_BITS);
-    if (Number.isNaN(value)) {
-      memory.fill(hash, 0, 1 << LANES_BITS);
-      continue;
-    }
-    const integer = <i64>value;
-    store<i64>(INTEGER, integer);
-    store<i64>(INTEGER, integer >> 63, 8);
-    murmur(INTEGER, INTEGER_BYTES, seed, hash);
   }
 }
 

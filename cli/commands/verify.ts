@@ -258,7 +258,7 @@ async function problemOf(
 ): Promise<string | undefined> {
   const object = await store.get(key);
   if (!object) return 'is missing';
-  const found = new Digest();
+  const found = new Digest(columns);
   try {
     for await (const row of readWithParquetjs(object.body, columns)) found.add(row);
   } catch (thrown) {

@@ -7,7 +7,7 @@
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
-import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import { brotliDecompress, constants, gunzip } from 'node:zlib';
 import type { HttpRequest, HttpResult, SendRequest } from '../ports.ts';
 import { textOf } from './error-fields.ts';
 
@@ -17,7 +17,7 @@ const http = process.getBuiltinModule('node:http');
 const MAX_BODY_BYTES = 32 * 2 ** 20;
 /** zlib's own code for output above the limit. */
 const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
-const HEADERS = { Accept: '*/*', 'Accept-Encoding': 'gzip, deflate, br', 'User-Agent': 'brand-reports' };
+const HEADERS = { Accept: '*/*', 'Accept-Encoding': 'gzip, br', 'User-Agent': 'brand-reports' };
 
 export const sendRequest: SendRequest = async (request, { timeoutMs, signal, onHeaders }) => {
   if (signal?.aborted) return { failed: ABORTED };
@@ -78,7 +78,9 @@ async function wholeOf(response: IncomingMessage, isStopped: () => boolean): Pro
   const { statusCode: status = 0, headers } = response;
   try {
     const sent = await bytesOf(response);
-    const body = await decompressed(sent, headers['content-encoding'], isStopped);
+    // The response of a stopped request may end as if it were whole.
+    if (isStopped()) throw failure('cut_off');
+    const body = await decompressed(sent, headers['content-encoding']);
     return { status, headers, body };
   } catch (thrown) {
     if (status < 200 || status > 299) return { status, headers, body: new Uint8Array() };
@@ -114,39 +116,22 @@ function bytesOf(response: IncomingMessage): Promise<Uint8Array> {
   return promise;
 }
 
-type Decompress = (bytes: Uint8Array) => Promise<Uint8Array>;
-
-// As in `fetch`, truncated compressed data is no error: the JSON in it shows whether it is whole.
-const zlibOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.Z_SYNC_FLUSH };
-const brotliOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.BROTLI_OPERATION_FLUSH };
-const zstdOptions = { maxOutputLength: MAX_BODY_BYTES, finishFlush: constants.ZSTD_e_flush };
-const decompressGzip: Decompress = (bytes) => promisify(gunzip)(bytes, zlibOptions);
-const decompressors = new Map<string, Decompress>([
-  ['gzip', decompressGzip],
-  ['x-gzip', decompressGzip],
-  ['br', (bytes) => promisify(brotliDecompress)(bytes, brotliOptions)],
-  ['zstd', (bytes) => promisify(zstdDecompress)(bytes, zstdOptions)],
-  // Some servers leave out the header of zlib.
-  [
-    'deflate',
-    (bytes) => promisify(((bytes[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw)(bytes, zlibOptions),
-  ],
-]);
-
-/** A body in an unknown encoding stays as it is. */
-async function decompressed(
-  bytes: Uint8Array,
-  encodings: string | undefined,
-  isStopped: () => boolean,
-): Promise<Uint8Array> {
-  const steps = (encodings ?? '').split(',').map((name) => decompressors.get(name.trim().toLowerCase()));
-  let body = bytes;
-  for (const step of steps.reverse()) {
-    // The response of a stopped request may end as if it were whole.
-    if (isStopped()) throw failure('cut_off');
-    if (step && body.length > 0) body = await step(body);
+/** Only the encodings that requests accept. A body in another encoding stays as it is, and cannot be parsed. */
+async function decompressed(bytes: Uint8Array, encoding = ''): Promise<Uint8Array> {
+  const maxOutputLength = MAX_BODY_BYTES;
+  if (bytes.length === 0) return bytes;
+  // As in `fetch`, truncated compressed data is no error: the JSON in it shows whether it is whole.
+  switch (encoding.trim().toLowerCase()) {
+    case 'gzip':
+      return promisify(gunzip)(bytes, { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH });
+    case 'br':
+      return promisify(brotliDecompress)(bytes, {
+        maxOutputLength,
+        finishFlush: constants.BROTLI_OPERATION_FLUSH,
+      });
+    default:
+      return bytes;
   }
-  return body;
 }
 
 function failure(code: string, detail?: string): Error {

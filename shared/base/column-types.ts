@@ -192,7 +192,10 @@ function decimalSpec(type: DecimalType): TypeSpec<bigint> {
         ...shape,
       },
       toPhysical: (held) => held,
-      fromPhysical: (stored) => (stored instanceof Uint8Array ? bigEndianInteger(stored) : undefined),
+      fromPhysical: (stored) => {
+        if (typeof stored === 'bigint') return stored;
+        return stored instanceof Uint8Array ? bigEndianInteger(stored) : undefined;
+      },
     },
     ...everywhere(type),
     iceberg: type.replace(',', ', '),
@@ -254,6 +257,6 @@ function isScalarType(text: string): text is ScalarType {
 // A byte order mark at the beginning of a text belongs to the text.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function bigEndianInteger(bytes: Uint8Array): bigint {
+export function bigEndianInteger(bytes: Uint8Array): bigint {
   return BigInt.asIntN(8 * bytes.length, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
 }

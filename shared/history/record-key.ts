@@ -4,11 +4,10 @@
  */
 import { type Column, typeSpec } from '../base/column-types.ts';
 import type { CodedFile } from '../table/coded-columns.ts';
-import type { CodedColumn } from '../table/coded-rows.ts';
-import { countOf, readerOf } from '../table/column-facts.ts';
+import { type CodedColumn, coded, readerOf, valuesOf } from '../table/coded-rows.ts';
 import { RowHashes, columnHashes } from '../table/digest.ts';
 import { HashIndex } from '../table/hash-index.ts';
-import { isNullText, textsOf } from '../table/texts.ts';
+import { isNull } from '../table/plain-values.ts';
 import { comparableKeys } from '../planning/primary-key.ts';
 import { LANES, type Lanes } from '../records/murmur.ts';
 import { fieldsOfKey } from '../records/record-list.ts';
@@ -162,18 +161,16 @@ function placeColumn(
   columns: ReadonlyMap<string, CodedColumn>,
   { column, path }: RoleColumn,
 ): CodedColumn | undefined {
-  const coded = columns.get(column.name);
-  if (!coded) return undefined;
-  if (path.length === 0 && 'texts' in coded && !hasEmpty(coded.texts)) return coded;
-  const read = readerOf({ ...coded, codes: Uint32Array.from({ length: countOf(coded) }, (_, code) => code) });
-  const texts = Array.from({ length: countOf(coded) }, (_, code) => {
-    const value = read(code);
+  const found = columns.get(column.name);
+  if (!found) return undefined;
+  if (path.length === 0 && found.type === 'string' && !hasEmpty(found.values)) return found;
+  const texts = valuesOf(found).map((value) => {
     if (value === undefined) return undefined;
     if (value instanceof Date && column.type === 'timestamp') return String(value.getTime());
     const [text] = typeSpec(column.type).texts(value);
     return (path.length > 0 ? textAtPath(text, path) : text) || undefined;
   });
-  return { codes: coded.codes, texts: textsOf(texts) };
+  return coded('string', found.codes, texts);
 }
 
 const [IS_NOT_WHOLE, HALF_CHARACTER] = [
@@ -192,7 +189,7 @@ function textAtPath(text: string, path: readonly string[]): string | undefined {
 }
 
 function hasEmpty({ starts, ends }: { starts: Uint32Array; ends: Uint32Array }): boolean {
-  return starts.some((start, code) => start === ends[code] && !isNullText({ starts, ends }, code));
+  return starts.some((start, code) => start === ends[code] && !isNull({ starts, ends }, code));
 }
 
 /** The texts that follow from the texts of each row in other columns. */
@@ -210,5 +207,6 @@ function derived(
       }),
     ),
   );
-  return { codes: Uint32Array.from(texts, (_, row) => row + 1), texts: textsOf([undefined, ...texts]) };
+  const codes = Uint32Array.from(texts, (_, row) => row + 1);
+  return coded('string', codes, [undefined, ...texts]);
 }

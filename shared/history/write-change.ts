@@ -5,11 +5,11 @@
 import type { Column } from '../base/column-types.ts';
 import type { DayHistory } from '../lake/ledger.ts';
 import type { CodedFile, CodedGroup } from '../table/coded-columns.ts';
-import type { CodedColumn, NamedColumn } from '../table/coded-rows.ts';
+import { type CodedColumn, type NamedColumn, coded } from '../table/coded-rows.ts';
 import { loadParquet } from '../table/load-parquet.ts';
 import type { ParquetFile } from '../table/parquet.ts';
-import { textsOf } from '../table/texts.ts';
 import type { ObjectWriter } from '../ports.ts';
+import { CHANGE_COLUMNS } from './before-table.ts';
 import { type ChangedRecords, NEW_KEY } from './changed-records.ts';
 import { type RecordKey, columnsOfKey, keyColumn } from './record-key.ts';
 
@@ -83,11 +83,12 @@ function* changeColumns(
   facts: ChangeFacts,
   only: 'key alone' | undefined,
 ): Generator<NamedColumn, void, undefined> {
-  const of = <Coded extends CodedColumn>(column: Coded): Coded => ({
+  const of = (column: CodedColumn): CodedColumn => ({
     ...column,
     codes: picked.map((row) => column.codes[row] ?? 0),
   });
-  yield ['_what', { codes: picked.map((row) => what[row] ?? 0), texts: textsOf(WHAT) }];
+  const whatCodes = picked.map((row) => what[row] ?? 0);
+  yield ['_what', coded('string', whatCodes, WHAT)];
   const named = new Set(columnsOfKey(key));
   const ofKey = new Map<string, CodedColumn>();
   for (const [name, column] of group.columns) {
@@ -97,8 +98,7 @@ function* changeColumns(
   const texts = keyColumn(group.rows, ofKey, key);
   if (texts) yield ['_key', of(texts)];
   const codes = new Uint32Array(picked.length).fill(1);
-  for (const [name, value] of Object.entries(facts)) {
-    const values = [undefined, value];
-    yield [name, typeof value === 'string' ? { codes, texts: textsOf(values) } : { codes, values }];
-  }
+  const values = new Map(Object.entries(facts));
+  for (const { name, type } of CHANGE_COLUMNS)
+    if (values.has(name)) yield [name, coded(type, codes, [undefined, values.get(name)])];
 }

@@ -1,6 +1,6 @@
 import { type Column, RESCUED } from '../base/column-types.ts';
 import { isJsonObject, parseJson } from '../base/json.ts';
-import { type CodedColumn, valueOfCode } from '../table/coded-rows.ts';
+import { type CodedColumn, readerOf } from '../table/coded-rows.ts';
 import { ColumnFacts, fullest } from '../table/column-facts.ts';
 import { Amounts } from '../table/amounts.ts';
 import type { RoleFields } from '../reports/roles.ts';
@@ -43,8 +43,9 @@ export async function readContent(file: ReadableFile, fields?: RoleFields): Prom
 
 function addRescued(facts: ColumnFacts, columns: readonly Column[], coded: CodedColumn): void {
   const columnOf = new Map(columns.map(({ name, field }) => [field, name]));
-  for (const code of coded.codes) {
-    const text = valueOfCode(coded, code);
+  const valueAt = readerOf(coded);
+  for (const row of coded.codes.keys()) {
+    const text = valueAt(row);
     if (typeof text !== 'string') continue;
     const rescued = parseJson(text);
     for (const field of isJsonObject(rescued) ? Object.keys(rescued) : []) {

@@ -50,24 +50,18 @@ export interface Kernel {
     count: number,
     precision: number,
     scale: number,
-    units: number,
+    width: number,
+    isBigEndian: number,
+    into: number,
+    starts: number,
+    valueEnds: number,
   ): number;
   plainTexts(bytes: number, ends: number, count: number, starts: number, textEnds: number): number;
 
-  hashTexts(bytes: number, starts: number, ends: number, count: number, seed: number, into: number): void;
-  hashUnits(units: number, count: number, kind: number, seed: number, into: number): void;
+  hashValues(bytes: number, starts: number, ends: number, count: number, seed: number, into: number): void;
   addHashes(sums: number, rows: number, codes: number, hashes: number, count: number): void;
   mixSums(sums: number, rows: number, totals: number): void;
 
-  storeUnits(
-    units: number,
-    count: number,
-    width: number,
-    order: number,
-    bytes: number,
-    starts: number,
-    ends: number,
-  ): number;
   /** @param present receives two doubles and two numbers */
   presentValues(
     starts: number,

@@ -82,7 +82,7 @@ export function keyHashes(keys: readonly string[]): Lanes {
     const bytes = copied(kernel, Buffer.from(keys.join(''), 'utf16le'));
     const [places, seed] = [copied(kernel, ends), copied(kernel, SEED)];
     const into = allocated(kernel, keys.length * LANES * 4);
-    kernel.hashTexts(bytes.at, places.at, places.at + 4, keys.length, seed.at, into.at);
+    kernel.hashValues(bytes.at, places.at, places.at + 4, keys.length, seed.at, into.at);
     return new Int32Array(kernel.memory.buffer, into.at, keys.length * LANES).slice();
   } finally {
     giveBackKernel(kernel);

@@ -70,5 +70,5 @@ export function encodingOf(
   if (compression === undefined) return undefined;
   return contentEncoding === undefined
     ? `compressed with ${compression}, without a Content-Encoding`
-    : `still compressed with ${compression} after its Content-Encoding, "${quote(contentEncoding)}", was undone`;
+    : `still compressed with ${compression} with the Content-Encoding "${quote(contentEncoding)}"; allowed: gzip or br, once`;
 }

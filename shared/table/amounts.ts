@@ -1,5 +1,5 @@
 /** Reads amounts as views do, and each different value once. */
-import { type Column, RESCUED } from '../base/column-types.ts';
+import { type Column, RESCUED, type Value } from '../base/column-types.ts';
 import { type Json, isJsonObject, parseJson, stringifyJson } from '../base/json.ts';
 import { withoutSpaces } from '../reports/definition.ts';
 import {
@@ -13,17 +13,9 @@ import {
   textAt,
   textOf,
 } from '../reports/roles.ts';
-import { type CodedColumn, type CodedValues, type NamedColumn, beginningOfCode } from './coded-rows.ts';
-import {
-  AMOUNT,
-  countOf,
-  isNumeric,
-  plus,
-  rowsByCode,
-  sumText,
-  textsByCode,
-  textsOfCode,
-} from './column-facts.ts';
+import { type CodedColumn, type NamedColumn, valuesOf } from './coded-rows.ts';
+import { AMOUNT, isNumeric, rowsByCode, sumText, textReader } from './column-facts.ts';
+import { plainReader } from './plain-values.ts';
 
 /** The sums of a day by currency, as texts with all their places, and the fields that were summed. */
 export interface Totals {
@@ -54,7 +46,6 @@ const LIKE_AMOUNT = /amount|amt|comm|price|value|total|revenue|turnover|payout|e
 /** More columns add nothing to a finding. */
 const MAX_COLUMNS = 50;
 const MAX_EXAMPLE = 60;
-const NO_CODE = 0xffff_ffff;
 
 export class Amounts {
   readonly #columns: ReadonlyMap<string, Column>;
@@ -109,31 +100,30 @@ export class Amounts {
   #readColumn(rows: number, name: string, coded: CodedColumn, { currencies, amounts }: Held): void {
     for (const place of this.#places.get('currency') ?? [])
       if (place.column.name === name) {
-        const values = textsIn(coded, place.column, place.path).map(currencyKey);
+        const values = textsIn(coded, place.path).map(currencyKey);
         currencies.set(keyOf(place), { codes: coded.codes.slice(0, rows), values });
       }
     for (const place of this.#read.get(name) ?? []) {
       const key = keyOf(place);
-      // Short numbers are amounts.
-      if ('units' in coded && !this.#ofRoles.has(key)) continue;
       const read = readColumn(rows, coded, place);
       if (this.#ofRoles.has(key)) amounts.set(key, read);
       if (!read.values.includes(null)) continue;
-      const counts = rowsByCode(rows, coded, countOf(coded));
-      const exampleOf = (code: number) => textsOfCode(coded, code, place.column.type)[0];
+      const counts = rowsByCode(rows, coded, read.values.length);
+      const textsOf = textReader(coded);
       for (const [code, value] of read.values.entries())
-        if (value === null) this.#note(key, counts[code] ?? 0, () => exampleOf(code));
+        if (value === null) this.#note(key, counts[code] ?? 0, () => textsOf(code)[0]);
     }
   }
 
   #readRescued(rows: number, coded: CodedColumn, { amounts }: Held): void {
-    const counts = rowsByCode(rows, coded, countOf(coded));
+    const counts = rowsByCode(rows, coded, coded.values.starts.length);
+    const read = plainReader(coded.type, coded.values);
     const numeric = [...this.#columns.values()].filter(({ type }) => isNumeric(type));
     const columnsOf = Map.groupBy(numeric, ({ field }) => field);
     const found = new Map<Column, Read[]>();
     // I12: one record at a time, because a parsed record needs many times the memory of its text.
     for (const [code, count] of counts.entries()) {
-      const record = rescuedAt(coded, code);
+      const record = rescuedIn(read(code));
       for (const field in record)
         for (const column of columnsOf.get(field) ?? []) {
           const value = readRescued(column, record);
@@ -157,32 +147,19 @@ export class Amounts {
 
   #addTotals(rows: number, { currencies, amounts }: Held): void {
     const placed = (role: string) => this.#places.get(role) ?? [];
-    const currency = firstOf(
-      rows,
-      placed('currency').flatMap((place) => currencies.get(keyOf(place)) ?? []),
-    );
-    const keyOfRow = (row: number) => currency?.values[currency.codes[row] ?? 0] ?? '';
-    const counts = currency ? rowsByCode(rows, currency, currency.values.length) : [];
-    const met = currency
-      ? currency.values.map((key = '') => key).filter((_, code) => counts[code] ?? 0)
-      : [''];
-    const keys = new Set(met);
-    if (keys.has(NOT_A_CURRENCY) || keys.size > MAX_CURRENCIES) this.#hasTotals = false;
+    const currencyAt = firstAt(placed('currency').map((place) => currencies.get(keyOf(place))));
+    const keys = Array.from({ length: rows }, (_, row) => currencyAt(row) ?? '');
+    const different = new Set(keys);
+    if (different.has(NOT_A_CURRENCY) || different.size > MAX_CURRENCIES) this.#hasTotals = false;
     if (!this.#hasTotals) return;
     for (const role of AMOUNT_ROLES) {
-      const parts = placed(role).flatMap((place) => [
-        amounts.get(keyOf(place)),
-        amounts.get(rescuedKey(place.column)),
-      ]);
-      const coded = firstAmounts(rows, parts);
-      for (const key of coded ? keys : []) {
-        const codes =
-          keys.size > 1
-            ? coded?.codes.map((code, row) => (keyOfRow(row) === key ? code : NO_CODE))
-            : coded?.codes;
+      const keysOfPlaces = placed(role).flatMap((place) => [keyOf(place), rescuedKey(place.column)]);
+      const amountAt = firstAt(keysOfPlaces.map((key) => amounts.get(key)));
+      for (const [row, key] of keys.entries()) {
+        const amount = amountAt(row);
+        if (amount === undefined || amount === null) continue;
         const sums = this.#sums.get(key) ?? new Map<string, bigint>();
-        const sum = coded && codes && plus(sums.get(role), rows, { ...coded, codes });
-        if (sum !== undefined) this.#sums.set(key, sums.set(role, sum));
+        this.#sums.set(key, sums.set(role, (sums.get(role) ?? 0n) + amount));
       }
     }
   }
@@ -194,49 +171,38 @@ interface Held {
   amounts: Map<string, ReadColumn>;
 }
 
-function firstOf<T>(rows: number, columns: readonly Coded<T>[]): Coded<T> | undefined {
-  if (columns.length <= 1) return columns[0];
-  const valueOfRow = (row: number) => {
-    for (const { codes, values } of columns) {
+/** Of several columns, the first that has a value in a row counts, even if the value is no amount. */
+function firstAt<T>(columns: readonly (Coded<T> | undefined)[]): (row: number) => T | undefined {
+  const known = columns.filter((column) => column !== undefined);
+  return (row) => {
+    for (const { codes, values } of known) {
       const value = values[codes[row] ?? 0];
       if (value !== undefined) return value;
     }
     return undefined;
   };
-  // Code 0 is NULL: rows that have not reached a state get it as the amount of that state.
-  const values = [undefined, ...Array.from({ length: rows }, (_, row) => valueOfRow(row))];
-  return { codes: Uint32Array.from({ length: rows }, (_, row) => row + 1), values };
-}
-
-/** Of several columns, the first that has a value in a row counts, even if the value is no amount. */
-function firstAmounts(rows: number, columns: readonly (ReadColumn | undefined)[]): CodedValues | undefined {
-  const first = firstOf(
-    rows,
-    columns.filter((column) => column !== undefined),
-  );
-  return first && { codes: first.codes, values: first.values.map((value) => value ?? undefined) };
 }
 
 /** A column's amounts in units of nine places, as in views. The codes are a copy. */
-function readColumn(rows: number, coded: CodedColumn, { column: { type }, path }: RoleColumn): ReadColumn {
+function readColumn(rows: number, coded: CodedColumn, { path }: RoleColumn): ReadColumn {
   const codes = coded.codes.slice(0, rows);
-  if (type === AMOUNT && 'units' in coded)
+  if (coded.type === AMOUNT)
     return {
       codes,
-      values: Array.from(coded.units, (unit) => (Number.isNaN(unit) ? undefined : BigInt(unit))),
+      values: valuesOf(coded).map((units) => (typeof units === 'bigint' ? within(units) : undefined)),
     };
-  const read = (text: string) => readValue(path.length > 0 ? jsonAt(text, path) : text);
-  return {
-    codes,
-    values: textsByCode(coded, type).map(([text]) => (text === undefined ? undefined : read(text))),
-  };
+  const textsOf = textReader(coded);
+  const values = Array.from(coded.values.starts, (_, code) => {
+    const [text] = textsOf(code);
+    return readValue(path.length > 0 && text !== undefined ? jsonAt(text, path) : text);
+  });
+  return { codes, values };
 }
 
 type Rescued = Readonly<Record<string, Json>> | undefined;
 
-function rescuedAt(coded: CodedColumn, code: number): Rescued {
-  const text = beginningOfCode(coded, code, Number.POSITIVE_INFINITY);
-  const record = text === undefined ? undefined : parseJson(text);
+function rescuedIn(text: Value | undefined): Rescued {
+  const record = typeof text === 'string' ? parseJson(text) : undefined;
   return isJsonObject(record) ? record : undefined;
 }
 
@@ -296,12 +262,18 @@ function amountOf(text: string): bigint | null {
   }
   const padded = places.padEnd(PLACES + 1, '0');
   const units = BigInt(whole + padded.slice(0, PLACES)) + (padded.charAt(PLACES) >= '5' ? 1n : 0n);
-  if (units >= MAX_UNITS) return null;
-  return sign === '-' ? -units : units;
+  return within(sign === '-' ? -units : units);
 }
 
-function textsIn(coded: CodedColumn, { type }: Column, path: readonly string[]): (string | undefined)[] {
-  return textsByCode(coded, type).map(([text]) =>
-    path.length > 0 && text !== undefined ? textAt(text, path) : text,
-  );
+function within(units: bigint): bigint | null {
+  return -MAX_UNITS < units && units < MAX_UNITS ? units : null;
+}
+
+/** The text of each code's value, or at a path of it. */
+function textsIn(coded: CodedColumn, path: readonly string[]): (string | undefined)[] {
+  const textsOf = textReader(coded);
+  return Array.from(coded.values.starts, (_, code) => {
+    const [text] = textsOf(code);
+    return path.length > 0 && text !== undefined ? textAt(text, path) : text;
+  });
 }

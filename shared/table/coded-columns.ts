@@ -6,15 +6,14 @@ import { zstdDecompressSync } from 'node:zlib';
 import type { RowGroup } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
-import { type Column, type Value, typeSpec } from '../base/column-types.ts';
+import { type Column, typeSpec } from '../base/column-types.ts';
 import { viewOf } from '../records/murmur.ts';
-import type { CodedColumn, NamedColumn } from './coded-rows.ts';
-import { AMOUNT, readerOf } from './column-facts.ts';
+import { type NamedColumn, readerOf } from './coded-rows.ts';
 import type { Row } from './columns.ts';
 import { Digest, type RowHashes } from './digest.ts';
 import { columnsOf, readMetadata } from './parquet-footer.ts';
 import type { ReadableFile } from './readable-file.ts';
-import type { Texts } from './texts.ts';
+import { type PlainValues, widthOf } from './plain-values.ts';
 
 export interface CodedGroup {
   rows: number;
@@ -51,7 +50,7 @@ export async function openCodedFile(file: ReadableFile): Promise<CodedFile> {
 }
 
 export async function digestOf(file: CodedFile, hashes?: RowHashes): Promise<string> {
-  const digest = new Digest(hashes);
+  const digest = new Digest([], hashes);
   for await (const { rows, columns } of file.groups()) for (const _ of digest.addColumns(rows, columns));
   return digest.value();
 }
@@ -96,7 +95,7 @@ async function columnsIn(
   return (function* () {
     for (const { column, start, end } of places) {
       const { codes, pages } = unpackedChunk(all.subarray(start - from, end - from), Number(group.num_rows));
-      yield [column.name, codedColumn(column, codes, pages)] as const;
+      yield [column.name, { type: column.type, codes, values: valuesOfPages(column, pages) }] as const;
     }
   })();
 }
@@ -161,22 +160,14 @@ function placesOf(packed: DataView, count: number): Uint32Array {
   return places;
 }
 
-function codedColumn(column: Column, codes: Uint32Array, pages: readonly Page[]): CodedColumn {
-  if (column.type === 'string') return { codes, texts: textsOfPages(pages) };
-  const units = column.type === AMOUNT ? shortUnits(pages) : undefined;
-  if (units) return { codes, units };
-  const valueAt = reader(column);
-  const values: (Value | undefined)[] = [undefined];
-  for (const { view, values: count } of pages)
-    for (let index = 0; index < count; index += 1) values.push(valueAt(view, index));
-  return { codes, values };
-}
-
 const LENGTH_BYTES = 4;
 /** The smallest chunk size that zlib accepts. */
 const MIN_CHUNK_BYTES = 64;
 
-function textsOfPages(pages: readonly Page[]): Texts {
+function valuesOfPages({ type }: Column, found: readonly Page[]): PlainValues {
+  const { element } = typeSpec(type).parquet;
+  const width = widthOf(element);
+  const pages = element.type === 'BOOLEAN' ? found.map(withBytes) : found;
   const count = pages.reduce((sum, { values }) => sum + values, 0);
   const starts = new Uint32Array(count + 1).fill(1);
   const ends = new Uint32Array(count + 1);
@@ -185,8 +176,8 @@ function textsOfPages(pages: readonly Page[]): Texts {
   for (const { view, values } of pages) {
     let at = 0;
     for (const last = code + values; code < last; code += 1) {
-      const start = at + LENGTH_BYTES;
-      at = start + view.getUint32(at, true);
+      const start = width > 0 ? at : at + LENGTH_BYTES;
+      at = start + (width > 0 ? width : view.getUint32(at, true));
       starts[code] = base + start;
       ends[code] = base + at;
     }
@@ -197,52 +188,10 @@ function textsOfPages(pages: readonly Page[]): Texts {
   return { bytes: first && parts.length === 1 ? first : Buffer.concat(parts), starts, ends };
 }
 
-type ReadValue = (view: DataView, index: number) => Value | undefined;
-
-function reader({ type }: Column): ReadValue {
-  const { parquet } = typeSpec(type);
-  switch (parquet.element.type) {
-    case 'FIXED_LEN_BYTE_ARRAY': {
-      const width = parquet.element.type_length ?? 0;
-      return (view, index) => {
-        const start = index * width;
-        // Most values are this short, and putting a value together from bytes takes many times as long.
-        if (width === 16 && isShort(view, start)) return view.getBigInt64(start + 8);
-        return parquet.fromPhysical(new Uint8Array(view.buffer, view.byteOffset + start, width));
-      };
-    }
-    case 'BOOLEAN':
-      return (view, index) => parquet.fromPhysical((view.getUint8(index >> 3) & (1 << (index & 7))) !== 0);
-    case 'INT32':
-      return (view, index) => parquet.fromPhysical(view.getInt32(index * 4, true));
-    case 'INT64':
-      return (view, index) => parquet.fromPhysical(view.getBigInt64(index * 8, true));
-    case 'DOUBLE':
-      return (view, index) => parquet.fromPhysical(view.getFloat64(index * 8, true));
-    case 'BYTE_ARRAY':
-      throw new Error('texts are not read one by one');
-  }
-}
-
-/** Whether the first half of 16 bytes only repeats the sign of the second half. */
-function isShort(view: DataView, at: number): boolean {
-  const sign = view.getInt32(at + 8) >> 31;
-  return view.getInt32(at) === sign && view.getInt32(at + 4) === sign;
-}
-
-/** Decimals as doubles, by code; `undefined` if a double cannot hold one of them exactly. */
-function shortUnits(pages: readonly Page[]): Float64Array | undefined {
-  const units = new Float64Array(pages.reduce((sum, { values }) => sum + values, 1)).fill(Number.NaN, 0, 1);
-  let code = 1;
-  for (const { view, values } of pages)
-    for (let index = 0; index < values; index += 1) {
-      const at = index * 16;
-      const value = view.getInt32(at + 8) * 2 ** 32 + view.getUint32(at + 12);
-      if (!isShort(view, at) || !Number.isSafeInteger(value)) return undefined;
-      units[code] = value;
-      code += 1;
-    }
-  return units;
+/** A page of booleans with a byte for each bit. */
+function withBytes({ view, values }: Page): Page {
+  const bits = Array.from({ length: values }, (_, index) => (view.getUint8(index >> 3) >> (index & 7)) & 1);
+  return { view: viewOf(Uint8Array.from(bits)), values };
 }
 
 /** Into one buffer: many small buffers outside the heap would start full garbage collections. */

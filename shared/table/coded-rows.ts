@@ -1,38 +1,38 @@
-import type { Value } from '../base/column-types.ts';
+import type { Column, ColumnType, Value } from '../base/column-types.ts';
 import type { Row } from './columns.ts';
-import { type Texts, textOfCode, textsOf } from './texts.ts';
+import { type PlainValues, plainReader, plainValues } from './plain-values.ts';
 
-/** A column has at least as many codes as rows. The value `undefined` is NULL. Two codes may have equal values. */
-export type CodedColumn = CodedValues | CodedTexts | CodedUnits;
-
-export interface CodedValues {
-  codes: Uint32Array;
-  values: readonly (Value | undefined)[];
+/** A column has at least as many codes as rows. A code beyond the values is NULL. Two codes may have equal values. */
+export interface CodedColumn {
+  readonly type: ColumnType;
+  readonly codes: Uint32Array;
+  readonly values: PlainValues;
 }
 
-interface CodedTexts {
-  codes: Uint32Array;
-  texts: Texts;
+/** The column of these values, by code. */
+export function coded(
+  type: ColumnType,
+  codes: Uint32Array,
+  values: readonly (Value | undefined)[],
+): CodedColumn {
+  return { type, codes, values: plainValues(type, values.length, values.entries()) };
 }
 
-/** Whole numbers, or decimals in units of their last place, that doubles hold exactly; equal to `bigint`s. NaN is NULL. */
-export interface CodedUnits {
-  codes: Uint32Array;
-  units: Float64Array;
+/** Reads a row's value; rows with the same code share the value in memory. */
+export function readerOf({ type, codes, values }: CodedColumn): (row: number) => Value | undefined {
+  const read = plainReader(type, values);
+  const known: (Value | undefined)[] = [];
+  return (row) => {
+    const code = codes[row] ?? 0;
+    known[code] ??= read(code);
+    return known[code];
+  };
 }
 
-/** The beginning of a code's text; `undefined` for NULL and for other types. @param most bytes */
-export function beginningOfCode(column: CodedColumn, code: number, most: number): string | undefined {
-  if ('texts' in column) return textOfCode(column.texts, code, most);
-  const value = valueOfCode(column, code);
-  return typeof value === 'string' ? value.slice(0, most) : undefined;
-}
-
-export function valueOfCode(column: CodedColumn, code: number): Value | undefined {
-  if ('values' in column) return column.values[code];
-  if ('texts' in column) return textOfCode(column.texts, code);
-  const units = column.units[code] ?? Number.NaN;
-  return Number.isNaN(units) ? undefined : BigInt(units);
+/** The values of a column, by code. */
+export function valuesOf({ type, values }: CodedColumn): (Value | undefined)[] {
+  const read = plainReader(type, values);
+  return Array.from(values.starts, (_, code) => read(code));
 }
 
 /** A column and its name. It is valid until the next column is requested. */
@@ -49,14 +49,21 @@ const CELL_BYTES = 24;
 export class CodedRows {
   rows = 0;
   bytes = 0;
+  readonly #typeOf: ReadonlyMap<string, ColumnType>;
   readonly #cells = new Map<string, Cells>();
+
+  /** @param columns all that the rows may have */
+  constructor(columns: readonly Column[]) {
+    this.#typeOf = new Map(columns.map(({ name, type }) => [name, type]));
+  }
 
   append(row: Row): void {
     for (const [name, value] of Object.entries(row)) {
-      if (value === null || value === undefined) continue;
+      const type = this.#typeOf.get(name);
+      if (value === null || value === undefined || type === undefined) continue;
       let cells = this.#cells.get(name);
       if (!cells) {
-        cells = { rows: [], codes: [], codeOf: new Map(), values: [undefined] };
+        cells = { type, rows: [], codes: [], codeOf: new Map(), values: [undefined] };
         this.#cells.set(name, cells);
       }
       cells.rows.push(this.rows);
@@ -71,17 +78,14 @@ export class CodedRows {
     for (const [name, cells] of this.#cells) {
       const codes = new Uint32Array(this.rows);
       for (const [index, row] of cells.rows.entries()) codes[row] = cells.codes[index] ?? 0;
-      const { values } = cells;
-      columns.set(
-        name,
-        typeof values[1] === 'string' ? { codes, texts: textsOf(values) } : { codes, values },
-      );
+      columns.set(name, coded(cells.type, codes, cells.values));
     }
     return columns;
   }
 }
 
 interface Cells {
+  type: ColumnType;
   rows: number[];
   codes: number[];
   codeOf: Map<unknown, number>;

@@ -25,7 +25,8 @@ export async function writeColumnChunk(
   compress: Compress,
 ): Promise<ColumnChunk> {
   const { parquet } = typeSpec(type);
-  const values = cells && new StoredValues(parquet, rows, cells);
+  if (cells && cells.type !== type) throw new RangeError(`a ${type} column cannot hold ${cells.type} values`);
+  const values = cells && new StoredValues(rows, cells);
   try {
     const present = values?.present ?? { filled: 0, distinct: 0, distinctBytes: 0, rowBytes: 0 };
     // Booleans could be run-length encoded, but parquetjs-lite, the independent reader, cannot read that.

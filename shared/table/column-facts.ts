@@ -2,15 +2,9 @@
  * No setting decides what is counted, because a later setting may give a column another meaning. Each different value is
  * counted once, times its rows. `amounts.ts` counts amounts.
  */
-import { type Column, type ColumnType, type Value, typeSpec } from '../base/column-types.ts';
-import {
-  type CodedColumn,
-  type CodedUnits,
-  type CodedValues,
-  type NamedColumn,
-  beginningOfCode,
-  valueOfCode,
-} from './coded-rows.ts';
+import { type Column, type ColumnType, typeSpec } from '../base/column-types.ts';
+import type { CodedColumn, NamedColumn } from './coded-rows.ts';
+import { plainReader } from './plain-values.ts';
 import { STATE_WORDS, comparedState, withoutSpaces } from '../reports/definition.ts';
 
 /** How many columns' filled rows a ledger keeps at most; a table may have a thousand columns. */
@@ -78,12 +72,14 @@ export class ColumnFacts {
     const words = this.#words.get(name);
     if (!words?.rows) return;
     const isNamed = LIKE_STATE.test(name);
-    const counts = isNamed || countOf(column) <= MAX_CODES ? rowsByCode(rows, column, countOf(column)) : [];
+    const different = column.values.starts.length;
+    const counts = isNamed || different <= MAX_CODES ? rowsByCode(rows, column, different) : [];
+    const textsOf = textReader(column);
     // Without counts, the column has too many words.
     if (counts.length === 0) words.rows = null;
     for (let code = 0; code < counts.length && words.rows; code += 1) {
       const count = counts[code] ?? 0;
-      const text = count > 0 ? wordOf(column, code, words.column.type) : undefined;
+      const text = count > 0 ? textsOf(code).at(-1) : undefined;
       if (text === undefined) continue;
       const word = withoutSpaces(text);
       words.rows.set(word, (words.rows.get(word) ?? 0) + count);
@@ -94,28 +90,8 @@ export class ColumnFacts {
 
 export const AMOUNT = 'decimal(38,9)';
 
-/** The sum and the values of the rows, in units of the last place; `undefined` if no row has had a value so far. */
-export function plus(
-  sum: bigint | undefined,
-  rows: number,
-  column: CodedValues | CodedUnits,
-): bigint | undefined {
-  const counts = rowsByCode(rows, column, countOf(column));
-  const ofRows = 'units' in column ? sumOfUnits(counts, column.units) : sumOfValues(counts, column.values);
-  return ofRows === undefined ? sum : (sum ?? 0n) + ofRows;
-}
-
 export function sumText(sum: bigint, type: ColumnType): string {
   return typeSpec(type).texts(sum)[0];
-}
-
-function sumOfValues(counts: Uint32Array, values: CodedValues['values']): bigint | undefined {
-  let sum: bigint | undefined;
-  for (const [code, count] of counts.entries()) {
-    const value = values[code];
-    if (typeof value === 'bigint' && count > 0) sum = (sum ?? 0n) + value * BigInt(count);
-  }
-  return sum;
 }
 
 export function fullest(filled: Record<string, number>): Record<string, number> {
@@ -128,33 +104,14 @@ export function isNumeric(type: ColumnType): boolean {
   return type === 'bigint' || type === 'double' || type.startsWith('decimal(');
 }
 
-/** The shortest text of a code's value, of which a long text is only a part; `undefined` for NULL. */
-function wordOf(column: CodedColumn, code: number, type: ColumnType): string | undefined {
-  if (type === 'string') return beginningOfCode(column, code, 4 * MAX_WORD_LENGTH + 1);
-  return textsOfCode(column, code, type).at(-1);
-}
-
-export function textsByCode(column: CodedColumn, type: ColumnType): (readonly string[])[] {
-  return Array.from({ length: countOf(column) }, (_, code) => textsOfCode(column, code, type));
-}
-
-export function textsOfCode(column: CodedColumn, code: number, type: ColumnType): readonly string[] {
-  const value = valueOfCode(column, code);
-  return value === undefined ? [] : typeSpec(type).texts(value);
-}
-
-/** Reads a row's value; rows with the same code share the value in memory. */
-export function readerOf(column: CodedColumn): (row: number) => Value | undefined {
-  const values: (Value | undefined)[] = [];
-  return (row) => {
-    const code = column.codes[row] ?? 0;
-    values[code] ??= valueOfCode(column, code);
-    return values[code];
+/** All texts of a code's value, the shortest last; none for NULL. */
+export function textReader({ type, values }: CodedColumn): (code: number) => readonly string[] {
+  const read = plainReader(type, values);
+  const spec = typeSpec(type);
+  return (code) => {
+    const value = read(code);
+    return value === undefined ? [] : spec.texts(value);
   };
-}
-
-export function countOf(column: CodedColumn): number {
-  return ('texts' in column ? column.texts.starts : 'units' in column ? column.units : column.values).length;
 }
 
 export function rowsByCode(
@@ -168,20 +125,4 @@ export function rowsByCode(
     counts[code] = (counts[code] ?? 0) + 1;
   }
   return counts;
-}
-
-/** `undefined` if no row has a number. Doubles are added as long as they are exact. */
-function sumOfUnits(counts: Uint32Array, units: Float64Array): bigint | undefined {
-  let sum: bigint | undefined;
-  let exact = 0;
-  for (let code = 0; code < units.length; code += 1) {
-    const unit = units[code] ?? Number.NaN;
-    const times = counts[code] ?? 0;
-    if (Number.isNaN(unit) || times === 0) continue;
-    sum ??= 0n;
-    const next = exact + unit * times;
-    if (Number.isSafeInteger(unit * times) && Number.isSafeInteger(next)) exact = next;
-    else sum += BigInt(unit) * BigInt(times);
-  }
-  return sum === undefined ? undefined : sum + BigInt(exact);
 }

@@ -1,12 +1,12 @@
 /**
  * A digest shows whether two partitions contain the same rows, each equally often. It distinguishes a restated day from an
  * unchanged day (I11). A hash of the file would report another order of pages, or a grown schema, as a change.
- * Each value has a hash that depends on its column and is computed once per different value. The hashes of a row are
+ * Each value has a hash that depends on its column and its bytes, and is computed once per different value. The hashes of a row are
  * added, so the order of columns does not matter. Their sum is mixed, so values that change rows are noticed. The mixed
  * sums are added, so the order of rows does not matter, but duplicates do.
  */
 import { hash } from 'node:crypto';
-import { SYNCED_AT, type Value } from '../base/column-types.ts';
+import { type Column, SYNCED_AT } from '../base/column-types.ts';
 import {
   allocated,
   copied,
@@ -17,12 +17,12 @@ import {
   takeKernel,
 } from '../records/kernel.ts';
 import { LANES, type Lanes } from '../records/murmur.ts';
-import { type CodedColumn, CodedRows, type NamedColumn } from './coded-rows.ts';
+import { CodedRows, type NamedColumn } from './coded-rows.ts';
 import type { Row } from './columns.ts';
-import { type Texts, joinedBytes } from './texts.ts';
+import type { PlainValues } from './plain-values.ts';
 
 /** Stands in each digest. If the computation changes, this must change too, and all days then count as changed. */
-const VERSION = 'v2';
+const VERSION = 'v3';
 /** I12: single rows are buffered up to this number, or up to PENDING_BYTES. */
 const PENDING_ROWS = 4_096;
 const PENDING_BYTES = 2 ** 22;
@@ -31,11 +31,15 @@ const PENDING_BYTES = 2 ** 22;
 export class Digest {
   #rows = 0;
   #sum = 0n;
-  #pending = new CodedRows();
+  readonly #columns: readonly Column[];
   readonly #hashes: RowHashes | undefined;
+  #pending: CodedRows;
 
-  constructor(hashes?: RowHashes) {
+  /** @param columns of rows that are added as such */
+  constructor(columns: readonly Column[] = [], hashes?: RowHashes) {
+    this.#columns = columns;
     this.#hashes = hashes;
+    this.#pending = new CodedRows(columns);
   }
 
   /** Passes the columns of rows on; adds the rows after the last column. */
@@ -54,7 +58,7 @@ export class Digest {
     }
   }
 
-  /** Adds a row. Many rows are hashed together, by column. A column has values of one type. */
+  /** Adds a row. Many rows are hashed together, by column. */
   add(row: Row): void {
     this.#pending.append(row);
     if (this.#pending.rows >= PENDING_ROWS || this.#pending.bytes >= PENDING_BYTES) this.#addPending();
@@ -64,7 +68,7 @@ export class Digest {
     const { rows } = this.#pending;
     if (rows === 0) return;
     const columns = this.#pending.columns();
-    this.#pending = new CodedRows();
+    this.#pending = new CodedRows(this.#columns);
     for (const _column of this.addColumns(rows, columns));
   }
 
@@ -115,8 +119,6 @@ function counts(column: string): boolean {
   return column !== SYNCED_AT;
 }
 
-const KINDS = { number: 1, bigint: 2, boolean: 3, date: 4 } as const;
-const TAGGED_BYTES = 17;
 const NUMBER_BYTES = 4;
 const LANES_BYTES = LANES * NUMBER_BYTES;
 
@@ -130,23 +132,6 @@ function seedOf(column: string): Lanes {
   const seed = Int32Array.of(...[0, 4, 8, 12].map((at) => bytes.readInt32LE(at)));
   seeds.set(column, seed);
   return seed;
-}
-
-/** The bytes that are hashed for a value: a text in UTF-8; every other value in 16 bytes and its kind. */
-function hashedBytes(value: Value): Buffer {
-  if (typeof value === 'string') return Buffer.from(value);
-  const bytes = Buffer.alloc(TAGGED_BYTES);
-  if (typeof value === 'bigint') {
-    bytes.writeBigInt64LE(BigInt.asIntN(64, value), 0);
-    bytes.writeBigInt64LE(BigInt.asIntN(64, value >> 64n), 8);
-    bytes[16] = KINDS.bigint;
-  } else {
-    // Adding 0 turns -0 into 0.
-    bytes.writeDoubleLE((value instanceof Date ? value.getTime() : Number(value)) + 0, 0);
-    if (value instanceof Date) bytes[16] = KINDS.date;
-    else bytes[16] = typeof value === 'number' ? KINDS.number : KINDS.boolean;
-  }
-  return bytes;
 }
 
 /** For each row, the sum of the hashes of its values. It uses the kernel's memory until it is closed. */
@@ -165,7 +150,7 @@ class RowSums {
     const kernel = this.#kernel;
     const seed = copied(kernel, seedOf(name));
     const codes = copied(kernel, column.codes.subarray(0, this.#rows));
-    const hashes = this.#hashesOf(column, seed);
+    const hashes = this.#hashesOf(column.values, seed);
     kernel.addHashes(this.#sums, this.#rows, codes.at, hashes.at, hashes.bytes / LANES_BYTES);
     release(kernel, seed, codes, hashes);
   }
@@ -188,28 +173,14 @@ class RowSums {
     giveBackKernel(this.#kernel);
   }
 
-  #hashesOf(column: CodedColumn, seed: Piece): Piece {
-    if ('units' in column) return this.#hashUnits(column.units, seed);
-    return this.#hashBytes('texts' in column ? column.texts : joinedBytes(column.values, hashedBytes), seed);
-  }
-
-  #hashBytes({ bytes, starts, ends }: Texts, seed: Piece): Piece {
+  #hashesOf({ bytes, starts, ends }: PlainValues, seed: Piece): Piece {
     const kernel = this.#kernel;
     const hashes = allocated(kernel, starts.length * LANES_BYTES);
     const from = copied(kernel, starts);
     const to = copied(kernel, ends);
-    const texts = copied(kernel, bytes);
-    kernel.hashTexts(texts.at, from.at, to.at, starts.length, seed.at, hashes.at);
-    release(kernel, from, to, texts);
-    return hashes;
-  }
-
-  #hashUnits(values: Float64Array, seed: Piece): Piece {
-    const kernel = this.#kernel;
-    const hashes = allocated(kernel, values.length * LANES_BYTES);
-    const units = copied(kernel, values);
-    kernel.hashUnits(units.at, values.length, KINDS.bigint, seed.at, hashes.at);
-    release(kernel, units);
+    const values = copied(kernel, bytes);
+    kernel.hashValues(values.at, from.at, to.at, starts.length, seed.at, hashes.at);
+    release(kernel, from, to, values);
     return hashes;
   }
 }

@@ -48,7 +48,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
   const columnOf = new Map(columns.map((column) => [column.name, column]));
   const [first] = columns;
   let rowsWritten = 0;
-  let pending = new CodedRows();
+  let pending = new CodedRows(columns);
   bytes.appendUint32(MAGIC);
 
   const writeOut = async () => {
@@ -88,7 +88,7 @@ export function writeParquet(output: ObjectWriter, columns: readonly Column[], d
     const { rows } = pending;
     if (rows === 0) return;
     const cells = firstOfAll(pending.columns(), ([name]) => name === first?.name);
-    pending = new CodedRows();
+    pending = new CodedRows(columns);
     await writeGroup(rows, cells);
   };
   const afterPending = async (rows: number, cells: Iterable<NamedColumn>) => {

@@ -4,7 +4,7 @@
  * I12: codes lie in blocks of BLOCK_ROWS rows, and a block exists only if the field occurs there. A rare field therefore
  * costs little. `append` stops at the limits of the row group, however large a page is.
  */
-import type { Digits } from '../base/exact-values.ts';
+import { type ColumnType, typeSpec } from '../base/column-types.ts';
 import {
   allocated,
   copied,
@@ -14,13 +14,13 @@ import {
   takeRowsKernel,
 } from '../records/kernel.ts';
 import { firstValueOf, type RecordList, STRIDE } from '../records/record-list.ts';
+import { type PlainValues, widthOf } from './plain-values.ts';
 import type { RowGroupLimits } from './row-group-limits.ts';
 
 export type LiteralColumn = ReturnType<typeof literalColumn>;
 
 const BLOCK_ROWS = 2 ** 8;
 const NUMBER_BYTES = 4;
-const DOUBLE_BYTES = 8;
 /** Bytes that are copied at once; a larger record is copied alone. An instance keeps this memory as long as its rows. */
 const SOME_BYTES = 2 ** 18;
 
@@ -142,6 +142,7 @@ function literalColumn(kernel: Kernel, at: number) {
   const codesBytes = (count + 1) * NUMBER_BYTES;
   // Not kept in a variable: when the kernel's memory grows, its buffer changes.
   const endsOf = () => new Uint32Array(kernel.memory.buffer, endsAt, count + 1);
+  const bytesOf = () => Buffer.from(kernel.memory.buffer, bytesAt, endsOf()[count]);
   return {
     /** The number of literals: their codes are 1 to `count`, in the order of their first occurrence. */
     count,
@@ -156,28 +157,47 @@ function literalColumn(kernel: Kernel, at: number) {
       return into;
     },
     get bytes() {
-      return Buffer.from(kernel.memory.buffer, bytesAt, endsOf()[count]);
+      return bytesOf();
     },
     /** By code: where the literal ends in `bytes`; it begins at the end of the previous literal. */
     get ends() {
       return endsOf();
     },
-    /** By code, in units of the last place; NaN for NULL and for the `left` literals, which need the exact reading. */
-    units: ({ precision, scale }: Digits) => {
-      const piece = allocated(kernel, (count + 1) * DOUBLE_BYTES);
-      const left = kernel.shortNumbers(bytesAt, endsAt, count, precision, scale, piece.at);
-      const units = new Float64Array(kernel.memory.buffer, piece.at, count + 1).slice();
-      release(kernel, piece);
-      return { units, left };
-    },
-    /** By code: texts without an escape, and numbers as they are written; NULL and the `left` literals are NULL. */
-    texts: () => {
-      const [startsOf, textEnds] = [allocated(kernel, codesBytes), allocated(kernel, codesBytes)];
-      const left = kernel.plainTexts(bytesAt, endsAt, count, startsOf.at, textEnds.at);
+    /**
+     * Texts without an escape, numbers as texts, and short numbers in columns of numbers. NULL and the `left` literals,
+     * which need the exact reading, are NULL.
+     */
+    plainValues: (type: ColumnType): PlainValues & { left: number } => {
+      const { digits, parquet } = typeSpec(type);
+      if (type !== 'string' && !digits) {
+        const [starts, ends] = [new Uint32Array(count + 1).fill(1), new Uint32Array(count + 1)];
+        return { bytes: Buffer.alloc(0), starts, ends, left: count };
+      }
+      const [startsOf, valueEnds] = [allocated(kernel, codesBytes), allocated(kernel, codesBytes)];
+      const width = widthOf(parquet.element);
+      const numbers = allocated(kernel, (count + 1) * width);
+      const isBigEndian = Number(parquet.element.type === 'FIXED_LEN_BYTE_ARRAY');
+      const left = digits
+        ? kernel.shortNumbers(
+            bytesAt,
+            endsAt,
+            count,
+            digits.precision,
+            digits.scale,
+            width,
+            isBigEndian,
+            numbers.at,
+            startsOf.at,
+            valueEnds.at,
+          )
+        : kernel.plainTexts(bytesAt, endsAt, count, startsOf.at, valueEnds.at);
       const starts = new Uint32Array(kernel.memory.buffer, startsOf.at, count + 1).slice();
-      const ends = new Uint32Array(kernel.memory.buffer, textEnds.at, count + 1).slice();
-      release(kernel, startsOf, textEnds);
-      return { starts, ends, left };
+      const ends = new Uint32Array(kernel.memory.buffer, valueEnds.at, count + 1).slice();
+      const bytes = digits
+        ? Buffer.copyBytesFrom(new Uint8Array(kernel.memory.buffer, numbers.at, numbers.bytes))
+        : bytesOf();
+      release(kernel, startsOf, valueEnds, numbers);
+      return { bytes, starts, ends, left };
     },
   };
 }

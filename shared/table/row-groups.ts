@@ -1,7 +1,7 @@
 /** A group is encoded as soon as it is full, so that memory has only one group, whatever the size of the day (I12). */
 import { type Column, SYNCED_AT } from '../base/column-types.ts';
 import type { RecordList } from '../records/record-list.ts';
-import type { NamedColumn } from './coded-rows.ts';
+import { type NamedColumn, coded } from './coded-rows.ts';
 import type { ColumnFacts } from './column-facts.ts';
 import type { ParquetFile } from './parquet.ts';
 import type { Amounts } from './amounts.ts';
@@ -75,7 +75,7 @@ export class RowGroups {
   ): Generator<NamedColumn, void, undefined> {
     if (this.#codes.length < rows) this.#codes = new Uint32Array(this.#syncedAt.length);
     const codes = this.#codes.subarray(0, rows);
-    const syncedAt: NamedColumn = [SYNCED_AT, { codes: this.#syncedAt, values: this.#times }];
+    const syncedAt: NamedColumn = [SYNCED_AT, coded('timestamp', this.#syncedAt, this.#times)];
     const isFirst = columns[0]?.name === SYNCED_AT;
     if (isFirst) yield syncedAt;
     yield* typedColumns(columns, this.#records, codes, (column, rescued) =>

@@ -4,7 +4,14 @@
  * is rescued if no column holds it exactly.
  */
 import { isAscii } from 'node:buffer';
-import { type Column, RESCUED, type TypeSpec, typeSpec, type Value } from '../base/column-types.ts';
+import {
+  type Column,
+  type ColumnType,
+  RESCUED,
+  type TypeSpec,
+  typeSpec,
+  type Value,
+} from '../base/column-types.ts';
 import {
   type Json,
   stringifyJson,
@@ -14,9 +21,9 @@ import {
   rawNumber,
 } from '../base/json.ts';
 import { valueOfLiteral } from '../records/record-list.ts';
-import { type CodedColumn, type NamedColumn, firstOfAll } from './coded-rows.ts';
+import { type CodedColumn, type NamedColumn, coded, firstOfAll } from './coded-rows.ts';
 import type { LiteralColumn, RecordColumns } from './record-columns.ts';
-import { isNullText, type Texts, textsOf } from './texts.ts';
+import { type PlainValues, isNull, plainValues } from './plain-values.ts';
 import type { Row } from './columns.ts';
 
 /**
@@ -53,6 +60,8 @@ function jsonOf(type: Column['type'], held: Value): Json {
   return rawNumber(Object.is(held, -0) ? '-0' : (shorter.at(-1) ?? text));
 }
 
+const NOTHING_KNOWN = { starts: new Uint32Array(), ends: new Uint32Array() };
+
 type Rescued = [field: string, value: Json];
 
 /** One column at a time, the first of the table before all others. @param codes receives the codes of each column: as long as there are rows */
@@ -70,11 +79,11 @@ export function* typedColumns(
     literals.codes(codes);
     const [first, ...beside] = columnsOf.get(field) ?? [];
     let unfit = new Map<number, Json>();
-    const values = read(literals, first, unfit);
-    if (first) yield [first.name, { codes, ...values }];
+    if (first) yield [first.name, { type: first.type, codes, values: read(literals, first, unfit) }];
+    else unfit = new Map(leftValues(literals, NOTHING_KNOWN));
     for (const column of beside) {
       const unfitHere = new Map<number, Json>();
-      yield [column.name, { codes, ...read(literals, column, unfitHere) }];
+      yield [column.name, { type: column.type, codes, values: read(literals, column, unfitHere) }];
       unfit = new Map([...unfit].filter(([code]) => unfitHere.has(code)));
     }
     if (unfit.size > 0) {
@@ -86,66 +95,45 @@ export function* typedColumns(
 }
 
 /** The values of the column, by code. @param unfit receives, by code, the values that the column cannot reproduce */
-function read(literals: LiteralColumn, column: Column | undefined, unfit: Map<number, Json>) {
-  const spec = column && typeSpec(column.type);
-  if (spec && column.type === 'string') return { texts: readTexts(literals, spec, unfit) };
-  const short = spec?.digits && literals.units(spec.digits);
-  if (short?.left === 0) return { units: short.units };
-  return { values: readValues(literals, spec, short?.units, unfit) };
-}
-
-function readValues(
-  { count, bytes, ends }: LiteralColumn,
-  spec: TypeSpec | undefined,
-  units: Float64Array | undefined,
-  unfit: Map<number, Json>,
-): (Value | undefined)[] {
-  const values = new Array<Value | undefined>(count + 1).fill(undefined);
-  // One call into the runtime instead of one call for each literal.
-  const all = isAscii(bytes) ? bytes.toString('latin1') : undefined;
-  for (let code = 1; code <= count; code += 1) {
-    const known = units?.[code] ?? Number.NaN;
-    if (Number.isNaN(known)) {
-      const [start, end] = [ends[code - 1] ?? 0, ends[code] ?? 0];
-      const literal = all?.slice(start, end) ?? bytes.toString('utf8', start, end);
-      values[code] = readValue(literal, code, spec, unfit);
-    } else values[code] = BigInt(known);
-  }
-  return values;
-}
-
-function readValue(
-  literal: string,
-  code: number,
-  spec: TypeSpec | undefined,
-  unfit: Map<number, Json>,
-): Value | undefined {
-  const value = valueOfLiteral(literal);
-  if (value === null) return undefined;
-  const held = spec?.toValue(value);
-  if (!spec || held === undefined || !roundTrips(spec, held, value)) unfit.set(code, value);
-  return held;
-}
-
-/** Most literals are their texts, except for the quotes. Texts that have to be decoded come after all literals. */
-function readTexts(literals: LiteralColumn, spec: TypeSpec, unfit: Map<number, Json>): Texts {
-  const { starts, ends, left } = literals.texts();
-  const { bytes, count, ends: literalEnds } = literals;
+function read(literals: LiteralColumn, column: Column, unfit: Map<number, Json>): PlainValues {
+  const { bytes, starts, ends, left } = literals.plainValues(column.type);
   if (left === 0) return { bytes, starts, ends };
-  const others: Buffer[] = [];
-  let at = bytes.length;
-  for (let code = 1; code <= count; code += 1) {
-    if (!isNullText({ starts, ends }, code)) continue;
-    const literal = bytes.toString('utf8', literalEnds[code - 1], literalEnds[code]);
-    const text = readValue(literal, code, spec, unfit);
-    if (typeof text !== 'string') continue;
-    const other = Buffer.from(text);
-    others.push(other);
-    starts[code] = at;
-    at += other.length;
-    ends[code] = at;
+  const held = heldValues(leftValues(literals, { starts, ends }, column.type), typeSpec(column.type), unfit);
+  const others = plainValues(column.type, literals.count + 1, held);
+  for (let code = 1; code <= literals.count; code += 1) {
+    if (isNull(others, code)) continue;
+    starts[code] = bytes.length + (others.starts[code] ?? 0);
+    ends[code] = bytes.length + (others.ends[code] ?? 0);
   }
-  return { bytes: Buffer.concat([bytes, ...others]), starts, ends };
+  return { bytes: Buffer.concat([bytes, others.bytes]), starts, ends };
+}
+
+function* heldValues(
+  values: Iterable<[code: number, value: Json]>,
+  spec: TypeSpec,
+  unfit: Map<number, Json>,
+): Generator<[code: number, held: Value | undefined], void, undefined> {
+  for (const [code, value] of values) {
+    const held = spec.toValue(value);
+    if (held === undefined || !roundTrips(spec, held, value)) unfit.set(code, value);
+    yield [code, held];
+  }
+}
+
+/** By code: the values of the literals that are NULL so far. @param type few literals of texts are left */
+function* leftValues(
+  { count, bytes, ends }: LiteralColumn,
+  known: Pick<PlainValues, 'starts' | 'ends'>,
+  type?: ColumnType,
+): Generator<[code: number, value: Json], void, undefined> {
+  // One call into the runtime instead of one call for each literal.
+  const all = type !== 'string' && isAscii(bytes) ? bytes.toString('latin1') : undefined;
+  for (let code = 1; code <= count; code += 1) {
+    if (!isNull(known, code)) continue;
+    const [start, end] = [ends[code - 1] ?? 0, ends[code] ?? 0];
+    const value = valueOfLiteral(all?.slice(start, end) ?? bytes.toString('utf8', start, end));
+    if (value !== null) yield [code, value];
+  }
 }
 
 /** Whether the column alone reproduces the original value: numbers by value, texts letter by letter. */
@@ -178,5 +166,5 @@ function rescuedColumn(rows: number, rescued: ReadonlyMap<number, Rescued[]>): C
   for (const [row, fields] of rescued)
     codes[row] =
       texts.push(stringifyJson(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))))) - 1;
-  return { codes, texts: textsOf(texts) };
+  return coded('string', codes, texts);
 }

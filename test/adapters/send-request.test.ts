@@ -1,14 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, type Server, type Socket, createServer as createTcpServer } from 'node:net';
-import {
-  brotliCompressSync,
-  constants,
-  deflateRawSync,
-  deflateSync,
-  gzipSync,
-  zstdCompressSync,
-} from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sendRequest } from '../../shared/adapters/send-request.ts';
@@ -230,13 +223,8 @@ describe('a response that does not arrive whole', () => {
 describe('a body', () => {
   const encodings: [string, (bytes: Uint8Array) => Uint8Array][] = [
     ['gzip', gzipSync],
-    ['x-gzip', gzipSync],
     ['GZIP', gzipSync],
     ['br', brotliCompressSync],
-    ['zstd', zstdCompressSync],
-    ['deflate', deflateSync],
-    ['deflate', deflateRawSync],
-    ['gzip, br', (bytes) => brotliCompressSync(gzipSync(bytes))],
     ['identity', (bytes) => bytes],
     ['zebra', (bytes) => bytes],
   ];
@@ -256,7 +244,7 @@ describe('a body', () => {
     );
   });
 
-  it.each(['gzip', 'deflate', 'br'])('that claims to be %s and is not is a failure', async (encoding) => {
+  it.each(['gzip', 'br'])('that claims to be %s and is not is a failure', async (encoding) => {
     const url = await httpServer((_request, response) =>
       response.writeHead(200, { 'Content-Encoding': encoding }).end('{"code":0,"data":{}}'),
     );
@@ -267,8 +255,6 @@ describe('a body', () => {
     ['plain', 'identity', TOO_LARGE],
     ['a bomb of gzip', 'gzip', gzipped(TOO_LARGE)],
     ['a bomb of brotli', 'br', brotliCompressSync(TOO_LARGE, BROTLI)],
-    ['a bomb of zstd', 'zstd', zstdCompressSync(TOO_LARGE)],
-    ['a bomb in a bomb', 'gzip, gzip', gzipped(gzipped(TOO_LARGE))],
   ])('larger than any page is refused: %s', async (_name, encoding, body) => {
     const url = await httpServer((_request, response) =>
       response.writeHead(200, { 'Content-Encoding': encoding }).end(body),

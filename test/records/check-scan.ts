@@ -78,8 +78,8 @@ export function checkColumns(bytes: Buffer): void {
   for (const field of columns.fields) {
     const column = columns.column(field);
     assert(column);
-    column.units({ precision: 15, scale: 2 });
-    column.texts();
+    column.plainValues('decimal(15,2)');
+    column.plainValues('string');
     for (const [row, code] of column.codes(new Uint32Array(list.count)).entries())
       if (code > 0)
         held[row]?.push(

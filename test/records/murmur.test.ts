@@ -7,7 +7,7 @@ function hashOf(bytes: Uint8Array, seed: number): Buffer {
   const [text, lanes] = [copied(kernel, bytes), copied(kernel, new Int32Array(4).fill(seed))];
   const [start, end] = [copied(kernel, Uint32Array.of(0)), copied(kernel, Uint32Array.of(bytes.length))];
   const into = allocated(kernel, 16);
-  kernel.hashTexts(text.at, start.at, end.at, 1, lanes.at, into.at);
+  kernel.hashValues(text.at, start.at, end.at, 1, lanes.at, into.at);
   return Buffer.from(kernel.memory.buffer.slice(into.at, into.at + 16));
 }
 

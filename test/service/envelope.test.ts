@@ -182,7 +182,10 @@ describe('a body', () => {
     const without = named.replace(/^compressed.*/, '$&, without a Content-Encoding');
     const message = `the response is ${without}; UTF-8 is expected, so report it to the service's operator`;
     expect(answer(200, {})).toMatchObject({ is: 'final contract not_utf8', message });
-    const twice = named.replace(/^compressed.*/, 'still $& after its Content-Encoding, "<x>", was undone');
+    const twice = named.replace(
+      /^compressed.*/,
+      'still $& with the Content-Encoding "<x>"; allowed: gzip or br, once',
+    );
     expect(answer(500, { 'content-encoding': 'x' }).message).toBe(`HTTP 500 with ${twice}`);
   });
 

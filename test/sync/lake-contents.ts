@@ -16,7 +16,7 @@ import {
   snapshotKey,
 } from '../../shared/lake/paths.ts';
 import { parseStoredSchema } from '../../shared/lake/schema.ts';
-import type { Row } from '../../shared/table/columns.ts';
+import type { Row, TableSchema } from '../../shared/table/columns.ts';
 import { rowMapper } from '../table/row-mapper.ts';
 import { Digest } from '../../shared/table/digest.ts';
 import { readParquetRows } from '../../shared/table/coded-columns.ts';
@@ -47,10 +47,11 @@ export function errorOf(
 export async function publishedDays(lake: SampleLake, report: ReportName): Promise<Map<string, string>> {
   const digests = new Map<string, string>();
   const table = tableOf(report);
+  const { columns } = await schemaOf(lake, report);
   for (const [day, { committed }] of await ledgerEntries(lake, report)) {
     if (!committed) continue;
     const key = snapshotKey(table, dayPartition(BRAND, day), committed.snapshot);
-    const digest = new Digest();
+    const digest = new Digest(columns);
     for (const row of await rowsOf(lake, key)) digest.add(row);
     if (digest.value() !== committed.digest) throw new Error(`${key} does not have the digest in the ledger`);
     const pointer = lake.catalog.pointers.get(`${table}/${partitionPath(dayPartition(BRAND, day))}`);
@@ -58,6 +59,13 @@ export async function publishedDays(lake: SampleLake, report: ReportName): Promi
     digests.set(day, digest.value());
   }
   return digests;
+}
+
+async function schemaOf({ store }: SampleLake, report: ReportName): Promise<TableSchema> {
+  const table = tableOf(report);
+  const stored = await store.get(schemaKey(table));
+  if (!stored) throw new Error(`${table} has no schema`);
+  return parseStoredSchema({ table, columns: [] })(parseJson(Buffer.from(stored.body).toString()));
 }
 
 export async function rowsOf({ store }: SampleLake, key: string): Promise<Row[]> {
@@ -75,15 +83,11 @@ export async function serviceDays(
   report: ReportName,
   to: string,
 ): Promise<Map<string, string>> {
-  const stored = await lake.store.get(schemaKey(tableOf(report)));
-  if (!stored) throw new Error(`${tableOf(report)} has no schema`);
-  const schema = parseStoredSchema({ table: tableOf(report), columns: [] })(
-    parseJson(Buffer.from(stored.body).toString()),
-  );
+  const schema = await schemaOf(lake, report);
   const toRow = rowMapper(schema);
   return new Map(
     daysFrom(lake.startDate, to).map((day) => {
-      const digest = new Digest();
+      const digest = new Digest(schema.columns);
       for (const record of recordsOfDay(lake.brand, report, day)) digest.add(toRow(record, new Date(0)));
       return [day, digest.value()];
     }),

@@ -22,7 +22,7 @@ function factsOf(
   fields: RoleFields = {},
   of: readonly Column[] = columns,
 ): Amounts {
-  return counted(new Amounts(of, fields), groups);
+  return counted(new Amounts(of, fields), of, groups);
 }
 
 describe('totals', () => {

@@ -3,16 +3,14 @@ import fc from 'fast-check';
 import { parquetMetadata } from 'hyparquet';
 import { type Column, type ColumnType, type Value, typeSpec } from '../../shared/base/column-types.ts';
 import { DAY_MS } from '../../shared/base/days.ts';
-import type { CodedColumn } from '../../shared/table/coded-rows.ts';
+import { type CodedColumn, coded, readerOf } from '../../shared/table/coded-rows.ts';
 import type { Row } from '../../shared/table/columns.ts';
 import { readParquetRows } from '../../shared/table/coded-columns.ts';
 import { writeParquet } from '../../shared/table/parquet.ts';
 import { readWithParquetjs } from '../../shared/table/parquetjs-reader.ts';
 import { anyCharacter } from '../fixtures/texts.ts';
 import { CollectingWriter, duckdbRows, hyparquetWriterFileOf, readable, types } from './parquet-files.ts';
-import { textsOf } from '../../shared/table/texts.ts';
 import { awkwardTexts } from './records.ts';
-import { valueAt } from './typed-rows.ts';
 
 /** The rows of a row group, and its columns by name. */
 interface Group {
@@ -69,10 +67,6 @@ function codedColumn(type: ColumnType, rows: number): fc.Arbitrary<CodedColumn |
   return fc.oneof({ weight: 4, arbitrary: column }, allDifferent, fc.constant(undefined));
 }
 
-function coded(type: ColumnType, codes: Uint32Array, values: (Value | undefined)[]): CodedColumn {
-  return type === 'string' ? { codes, texts: textsOf(values) } : { codes, values };
-}
-
 const anyTable = fc.array(fc.constantFrom(...types), { minLength: 1, maxLength: 6 }).chain((chosen) => {
   const columns = chosen.map((type, index): Column => ({ name: `c${index}`, type }));
   const group = fc
@@ -80,18 +74,19 @@ const anyTable = fc.array(fc.constantFrom(...types), { minLength: 1, maxLength: 
     .chain((rows) =>
       fc
         .tuple(...columns.map(({ type }) => codedColumn(type, rows)))
-        .map((coded): Group => ({ rows, columns: byName(columns, coded) })),
+        .map((all): Group => ({ rows, columns: byName(columns, all) })),
     );
   return fc.array(group, { maxLength: 3 }).map((groups) => ({ columns, groups }));
 });
 
-function byName(columns: readonly Column[], coded: readonly (CodedColumn | undefined)[]) {
-  return new Map(columns.flatMap(({ name }, index) => (coded[index] ? [[name, coded[index]] as const] : [])));
+function byName(columns: readonly Column[], all: readonly (CodedColumn | undefined)[]) {
+  return new Map(columns.flatMap(({ name }, index) => (all[index] ? [[name, all[index]] as const] : [])));
 }
 
 function valuesOf({ rows, columns }: Group, name: string): (Value | undefined)[] {
   const column = columns.get(name);
-  return Array.from({ length: rows }, (_, row) => column && valueAt(column, column.codes[row] ?? 0));
+  const valueAt = column && readerOf(column);
+  return Array.from({ length: rows }, (_, row) => valueAt?.(row));
 }
 
 function rowsOf(columns: readonly Column[], groups: readonly Group[]): Row[] {

@@ -44,7 +44,7 @@ describe('words', () => {
   const wordsOf = (of: readonly Column[], groups: readonly (readonly Row[])[]) => {
     const facts = new ColumnFacts(of);
     for (const rows of groups) {
-      const coded = new CodedRows();
+      const coded = new CodedRows(of);
       for (const row of rows) coded.append(row);
       for (const _column of facts.count(rows.length, coded.columns()));
     }

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { ByteWriter } from 'hyparquet-writer';
 import { writeColumnChunk } from '../../shared/table/column-chunk.ts';
-import { textsOf } from '../../shared/table/texts.ts';
+import { coded } from '../../shared/table/coded-rows.ts';
 
 it.each<[string, string, string, number | undefined]>([
   ['has the bounds of short texts', 'a', 'b'.repeat(1_024), 1_024],
@@ -13,7 +13,7 @@ it.each<[string, string, string, number | undefined]>([
     undefined,
   ],
 ])('the statistics of a column %s', async (_name, first, last, maxBytes) => {
-  const cells = { codes: Uint32Array.of(0, 1, 2), texts: textsOf([undefined, first, last]) };
+  const cells = coded('string', Uint32Array.of(0, 1, 2), [undefined, first, last]);
   const column = { name: 'a', type: 'string' } as const;
   const { meta_data } = await writeColumnChunk(new ByteWriter(), column, 3, cells, (page) => page);
   const { max_value, null_count } = meta_data?.statistics ?? {};

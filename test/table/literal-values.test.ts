@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { exactUnscaled } from '../../shared/base/exact-values.ts';
+import { type ColumnType, typeSpec } from '../../shared/base/column-types.ts';
 import { parseJson } from '../../shared/base/json.ts';
 import { type LiteralColumn, RecordColumns } from '../../shared/table/record-columns.ts';
+import { plainReader } from '../../shared/table/plain-values.ts';
 import { readRecords } from '../../shared/records/read-records.ts';
 import { runs } from '../fixtures/property-runs.ts';
 
@@ -35,12 +36,12 @@ const texts = fc.oneof(
     .map(([before, behind]) => `"${'a'.repeat(before)}\\n${'b'.repeat(behind)}"`),
 );
 const others = fc.constantFrom('null', 'true', 'false', '{}', '[1]', '""', '"12.50"', '"null"');
-const digits = fc.constantFrom(
-  { precision: 38, scale: 9 },
-  { precision: 38, scale: 38 },
-  { precision: 19, scale: 0 },
-  { precision: 9, scale: 2 },
-  { precision: 4, scale: 4 },
+const digits = fc.constantFrom<ColumnType>(
+  'decimal(38,9)',
+  'decimal(38,38)',
+  'bigint',
+  'decimal(9,2)',
+  'decimal(4,4)',
 );
 const mixed = fc.array(fc.oneof(numbers, texts, others), { minLength: 1, maxLength: 40 });
 
@@ -52,13 +53,13 @@ describe('short numbers', () => {
         digits,
         (literals, one) => {
           const { column, byCode } = columnOf(literals);
-          const { units, left } = column.units(one);
-          expect(units[0]).toBeNaN();
+          const { left, ...values } = column.plainValues(one);
+          const read = plainReader(one, values);
+          expect(read(0)).toBeUndefined();
           const unknown = byCode.filter((literal, index) => {
-            const value = units[index + 1] ?? 0;
-            if (Number.isNaN(value)) return literal !== 'null';
-            expect(BigInt(value)).toBe(exactUnscaled(parseJson(literal), one));
-            expect(value).not.toBe(-0);
+            const value = read(index + 1);
+            if (value === undefined) return literal !== 'null';
+            expect(value).toBe(typeSpec(one).toValue(parseJson(literal)));
             return false;
           });
           expect(left).toBe(unknown.length);
@@ -68,14 +69,14 @@ describe('short numbers', () => {
     );
   });
 
-  it.each([
-    ['12.50', { precision: 38, scale: 9 }, 12_500_000_000],
-    ['-7', { precision: 9, scale: 2 }, -700],
-    ['999999999999999', { precision: 19, scale: 0 }, 999_999_999_999_999],
-    ['-0', { precision: 19, scale: 0 }, 0],
-  ])('are %s without the exact reading', (literal, one, expected) => {
-    const { units, left } = columnOf([literal]).column.units(one);
-    expect([...units]).toEqual([Number.NaN, expected]);
+  it.each<[string, ColumnType, bigint]>([
+    ['12.50', 'decimal(38,9)', 12_500_000_000n],
+    ['-7', 'decimal(9,2)', -700n],
+    ['999999999999999', 'bigint', 999_999_999_999_999n],
+    ['-0', 'bigint', 0n],
+  ])('are %s without the exact reading', (literal, type, expected) => {
+    const { left, ...values } = columnOf([literal]).column.plainValues(type);
+    expect(plainReader(type, values)(1)).toBe(expected);
     expect(left).toBe(0);
   });
 });
@@ -85,11 +86,11 @@ describe('plain texts', () => {
     fc.assert(
       fc.property(mixed, (literals) => {
         const { column, byCode } = columnOf(literals);
-        const { starts, ends, left } = column.texts();
+        const { bytes, starts, ends, left } = column.plainValues('string');
         expect([starts[0], ends[0]]).toEqual([1, 0]);
         const found = byCode.map((_, index) => {
           const [start = 0, end = 0] = [starts[index + 1], ends[index + 1]];
-          return start > end ? undefined : column.bytes.toString('utf8', start, end);
+          return start > end ? undefined : bytes.toString('utf8', start, end);
         });
         const expected = byCode.map((literal) => {
           if (literal.startsWith('"')) return literal.includes('\\') ? undefined : literal.slice(1, -1);

@@ -2,18 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type ColumnType, type Value, typeSpec } from '../../shared/base/column-types.ts';
 import { StoredValues } from '../../shared/table/stored-values.ts';
-import { textsOf } from '../../shared/table/texts.ts';
+import { coded } from '../../shared/table/coded-rows.ts';
 import { runs } from '../fixtures/property-runs.ts';
 import { anyCharacter } from '../fixtures/texts.ts';
 
 const fixed = (type: ColumnType, values: (Value | undefined)[]) =>
-  new StoredValues(typeSpec(type).parquet, values.length, { codes: codesOf(values), values });
-const texts = (values: (string | undefined)[]) =>
-  new StoredValues(typeSpec('string').parquet, values.length, {
-    codes: codesOf(values),
-    texts: textsOf(values),
-  });
-const codesOf = (values: readonly unknown[]) => Uint32Array.from(values.keys());
+  new StoredValues(values.length, coded(type, Uint32Array.from(values.keys()), values));
+const texts = (values: (string | undefined)[]) => fixed('string', values);
 const bytesOf = (values: StoredValues) => Buffer.from(values.values());
 
 describe('values as Parquet lays them out', () => {
@@ -81,7 +76,7 @@ describe('values as Parquet lays them out', () => {
     ['a number', 'double', Number.NaN],
     ['two bytes', 'decimal(4,0)', 2n ** 15n],
     ['sixteen bytes', 'decimal(38,0)', -(2n ** 127n) - 1n],
-    ['a text', 'string', 'a'],
+    ['a text', 'string', 1],
   ])('fail if a value is not %s', (_name, type, value) => {
     expect(() => fixed(type, [value])).toThrow(RangeError);
   });

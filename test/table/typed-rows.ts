@@ -1,9 +1,7 @@
-import type { Value } from '../../shared/base/column-types.ts';
 import type { JsonObject } from '../../shared/base/json.ts';
-import { type CodedColumn, valueOfCode } from '../../shared/table/coded-rows.ts';
+import { readerOf } from '../../shared/table/coded-rows.ts';
 import type { Row, TableSchema } from '../../shared/table/columns.ts';
 import { RecordColumns } from '../../shared/table/record-columns.ts';
-import { isNullText } from '../../shared/table/texts.ts';
 import { typedColumns } from '../../shared/table/typed-columns.ts';
 import { recordListOf } from '../../shared/records/record-list.ts';
 
@@ -19,17 +17,12 @@ export function typedRows(
   const group = new RecordColumns({ rows: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY });
   group.append(recordListOf(records));
   const rows = records.map((): Row => ({}));
-  for (const [name, column] of typedColumns(columns, group, new Uint32Array(records.length), onRescued))
+  for (const [name, column] of typedColumns(columns, group, new Uint32Array(records.length), onRescued)) {
+    const valueAt = readerOf(column);
     for (const [index, row] of rows.entries()) {
-      const value = valueAt(column, column.codes[index] ?? 0);
+      const value = valueAt(index);
       if (value !== undefined) row[name] = value;
     }
+  }
   return rows;
-}
-
-export function valueAt(column: CodedColumn, code: number): Value | undefined {
-  if (!('texts' in column)) return valueOfCode(column, code);
-  const { texts } = column;
-  if (isNullText(texts, code)) return undefined;
-  return texts.bytes.toString('utf8', texts.starts[code], texts.ends[code]);
 }
