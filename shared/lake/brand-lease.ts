@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { documentParser, storedCount, storedId, storedObject, storedTime } from './cas-document.ts';
+import { documentParser, storedId, storedObject, storedTime } from './cas-document.ts';
 
 const holder = storedObject(() => ({
   /** Missing: the run is unknown. */
@@ -13,8 +13,6 @@ const holder = storedObject(() => ({
 const lease = storedObject(() => ({
   /** The run that may send requests to the service of the brand; missing: no run. */
   holder: z.optional(holder),
-  /** How long runs that ended have seen that the holder did not renew the lease, one after the other. */
-  unrenewedMs: z.optional(storedCount),
   recentWrites: z.array(z.string()),
 }));
 

@@ -8,7 +8,7 @@
 import * as z from 'zod/mini';
 import { type Json, isJson } from '../base/json.ts';
 import { type Observations, mergeObservations } from '../table/columns.ts';
-import { parseDocument, storedCount, storedId, storedTime, storedObject } from './cas-document.ts';
+import { documentParser, storedCount, storedId, storedTime, storedObject } from './cas-document.ts';
 
 const json = z.custom<Json>(isJson, { error: 'a JSON value was expected' });
 
@@ -91,10 +91,7 @@ export type Progress = z.infer<typeof progress>;
 
 export const EMPTY_PROGRESS: Progress = { queryFingerprint: '', slices: [], recentWrites: [] };
 
-export function parseProgress(key: string) {
-  return (stored: Json | undefined): Progress =>
-    stored === undefined ? EMPTY_PROGRESS : parseDocument(progress, key, stored);
-}
+export const parseProgress = documentParser(progress, EMPTY_PROGRESS);
 
 /** The pages that are staged together at the end of the attempt's last slice. */
 export interface StagedGroup extends Pick<SlicePart, 'cursor' | 'pages' | 'mayHaveGap' | 'records' | 'done'> {

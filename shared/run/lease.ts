@@ -88,8 +88,8 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
       // The document is the same object until its stored version changes.
       const seen = await document.refresh();
       if (sight?.seen !== seen) sight = { seen, sinceMs: clock.monotonicMs() };
-      const { holder, unrenewedMs = 0 } = seen;
-      const unchangedMs = unrenewedMs + Math.max(0, began.monotonicMs - sight.sinceMs);
+      const { holder } = seen;
+      const unchangedMs = began.monotonicMs - sight.sinceMs;
       if (!ended.signal.aborted && (await isFree(holder, unchangedMs))) {
         mayBeHeld = true;
         if (!(await replace(seen, heldBy(seen, runId, name, began.wallMs)))) continue;
@@ -98,11 +98,8 @@ export function createLease({ brand, document, runId, name, time, clock, runs, l
         return held.since.monotonicMs;
       }
       const waitedMs = clock.monotonicMs() - startMs;
-      if (ended.signal.aborted || waitedMs >= waitMs) {
-        // Runs with little time wait in turns. Their times do not overlap, because each write replaces what its run has seen.
-        if (unchangedMs > unrenewedMs) await replace(seen, { ...seen, unrenewedMs: Math.floor(unchangedMs) });
-        throw ended.signal.aborted ? stopped() : busy(holderText(seen), waitedMs);
-      }
+      if (ended.signal.aborted) throw stopped();
+      if (waitedMs >= waitMs) throw busy(holderText(seen), waitedMs);
       if (!isLogged) log({ event: 'brand_awaited', holder: holder?.name ?? '' });
       isLogged = true;
       await sleepUnlessAborted(Math.min(POLL_MS, waitMs - waitedMs), clock.sleep, ended.signal);

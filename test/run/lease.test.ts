@@ -158,19 +158,6 @@ describe('the runs of a brand', () => {
     expect(mostInASecond(simulation)).toBe(RATE);
   });
 
-  it('replace a killed holder together, if each of them has little time', async () => {
-    const short = [1, 2, 3, 4, 5, 6].map((number) => ({
-      ...STEADY,
-      startMs: number * 20_000,
-      leftMs: 15_000,
-    }));
-    const simulation = simulateRuns([{ ...STEADY, diesMs: 10_000 }, ...short], FAULTLESS);
-    await simulation.runUntil(3 * MINUTE_MS);
-    expect(simulation.requests.some(({ run }) => run > 0)).toBe(true);
-    expect(simulation.refusals.filter(({ code }) => code === 'brand_busy').length).toBeGreaterThanOrEqual(4);
-    expect(firstOf(simulation, simulation.requests.at(-1)?.run ?? 0)).toBeGreaterThan(10_000 + TAKE_AFTER_MS);
-  });
-
   it.each([
     ['ten minutes with its clock', 10 * MINUTE_MS, false],
     ['ten minutes without its monotonic clock', 10 * MINUTE_MS, true],
