@@ -10,7 +10,6 @@
  */
 import { rethrowBugs } from '../base/errors.ts';
 import type { Slice, SlicePart } from '../lake/progress.ts';
-import { isAfterRefresh } from '../planning/due.ts';
 import { primaryKeyField } from '../planning/primary-key.ts';
 import { pages } from '../service/paging/pages.ts';
 import { type Builder, type BuiltSnapshot, build, createBuilder } from './build.ts';
@@ -18,15 +17,14 @@ import { type Attempt, restartAttempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 import { explained, isLastPageSame, pageRequest } from './fetch.ts';
 import { lookedUpPages } from './details/index.ts';
-import { answerBefore, readingBefore, withAnswer } from './proven.ts';
 import { Stage, type StagedPage } from './stage.ts';
 import { recordsOf, stagedDay } from './staged-records.ts';
 
 /** I12: memory for the unwritten rows of a day that is read: 4 MB, about 30,000 rows. Smaller groups make queries slower. */
 const GROUP_BYTES = 4 * 2 ** 20;
 /**
- * @param readBack whether the day is read with `--from` and `--to`: then nothing is reused from earlier readings, and
- * the committed snapshot is re-read before it is reported as `unchanged`
+ * @param readBack whether the day is read with `--from` and `--to`: then the committed snapshot is re-read before it is
+ * reported as `unchanged`
  * @returns `undefined` if the time was up before
  */
 export async function readDay(
@@ -40,7 +38,7 @@ export async function readDay(
     attempt = await restartAttempt(ctx, attempt, 'last_page_changed');
   const builder = await builderOfPages(ctx, attempt);
   try {
-    const outcome = await readPages(ctx, attempt, builder, readBack);
+    const outcome = await readPages(ctx, attempt, builder);
     if (outcome === 'cursor_died') attempt = await restartAttempt(ctx, attempt, outcome);
     else {
       if (outcome === 'out_of_time') return undefined;
@@ -68,25 +66,15 @@ async function readPages(
   ctx: RunContext,
   attempt: Attempt,
   builder: Builder | undefined,
-  requested: boolean,
 ): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
   const slice = await lastSliceOf(attempt);
-  const before = await readingBefore(ctx, attempt, slice);
-  // A reading that is final or contradicts an earlier reading must not depend on what earlier readings have proven.
-  const isLast = isAfterRefresh(attempt.day, ctx.policy, Date.parse(slice.startedAt));
-  const isProof = requested || isLast || slice.repeatsConflict !== undefined;
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
     const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
-    const isWhole = slice.parts.length > 1 && part.pages === 0;
-    const answered = isWhole ? withAnswer(ctx, before?.parts[index]) : (page: StagedPage) => page;
-    const known = isProof ? undefined : await answerBefore(ctx, attempt, index, before);
-    for (const page of known ?? []) await stage.add(answered(page));
-    if (known) continue;
     let pagesRead = part.pages;
     try {
       for await (const page of servicePages(ctx, attempt, slice, part)) {
-        await stage.add(answered(page));
+        await stage.add(page);
         if (part.role === 'include') await builder?.add(page.records, slice);
         pagesRead += 1;
         ctx.log({ event: 'page_fetched', day: attempt.day, page: pagesRead, rows: page.records.count });
