@@ -346,7 +346,7 @@ ${watcherRuns()}
 days, it divides the requests by one request for each page and one proof of the end for each reading. In the first 61 days, it divides them by
 the requests of a script that re-reads the last 35 days.
 
-It printed 1.81 and 1.97 for orders, because they need queries of the end of a day, and at most 1.00 and 1.03 for the other paged reports.
+It printed 1.27 and 1.23 for orders, because they need queries of the end of a day, and at most 1.00 and 1.03 for the other paged reports.
 Each run also sends one request for the service's time ([decision 0012](../decisions/0012-the-service-clock.md)), which is not counted.
 
 ## Queries

@@ -19,7 +19,7 @@ import { type Attempt, restartAttempt } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
 import { explained, isLastPageSame, pageRequest } from './fetch.ts';
 import { lookedUpPages } from './details/index.ts';
-import { knownHabits, learnHabits } from './paging-habits.ts';
+import { answerBefore, knownHabits, learnHabits, readingBefore, withAnswer } from './proven.ts';
 import { Stage, type StagedPage } from './stage.ts';
 import { recordsOf, stagedDay } from './staged-records.ts';
 
@@ -72,17 +72,23 @@ async function readPages(
   requested: boolean,
 ): Promise<'complete' | 'out_of_time' | 'cursor_died'> {
   const slice = await lastSliceOf(attempt);
-  // A reading that is final or contradicts an earlier reading must not depend on what earlier readings have shown.
+  const before = await readingBefore(ctx, attempt, slice);
+  // A reading that is final or contradicts an earlier reading must not depend on what earlier readings have proven.
   const isLast = isAfterRefresh(attempt.day, ctx.policy, Date.parse(slice.startedAt));
   const isProof = requested || isLast || slice.repeatsConflict !== undefined;
   for (const [index, part] of slice.parts.entries()) {
     if (part.done) continue;
     const stage = new Stage(ctx, attempt, index, primaryKeyField(ctx));
+    const isWhole = slice.parts.length > 1 && part.pages === 0;
+    const answered = isWhole ? withAnswer(ctx, before?.parts[index]) : (page: StagedPage) => page;
+    const known = isProof || part.pages > 0 ? undefined : await answerBefore(ctx, attempt, index, before);
+    for (const page of known ?? []) await stage.add(answered(page));
+    if (known) continue;
     const shown = new ShownHabits(isProof ? undefined : await knownHabits(ctx));
     let pagesRead = part.pages;
     try {
       for await (const page of servicePages(ctx, attempt, slice, part, shown)) {
-        await stage.add(page);
+        await stage.add(answered(page));
         if (part.role === 'include') await builder?.add(page.records, slice);
         pagesRead += 1;
         ctx.log({ event: 'page_fetched', day: attempt.day, page: pagesRead, rows: page.records.count });

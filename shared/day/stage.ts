@@ -9,7 +9,7 @@ import { BrandReportsError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { type Observations, observe } from '../table/columns.ts';
 import { chunkName } from '../lake/paths.ts';
-import { type RefusedLookup, type StagedGroup, withStagedGroup } from '../lake/progress.ts';
+import { type RefusedLookup, type SlicePart, type StagedGroup, withStagedGroup } from '../lake/progress.ts';
 import { countWithoutKey, type RecordKey, type RecordList, bytesOfList } from '../records/record-list.ts';
 import { type Attempt, assertOwn } from './claim.ts';
 import type { RunContext } from '../context/context.ts';
@@ -37,6 +37,8 @@ export interface StagedPage {
   seen: string;
   lastKey?: string;
   mayHaveGap?: boolean;
+  /** Only on the last page: the digests of all records of the query. */
+  answer?: SlicePart['answer'];
   /** For lookups that the service refused, and for keys for which it responded without a record. */
   refused?: readonly RefusedLookup[];
   empty?: readonly string[];
@@ -90,6 +92,7 @@ export class Stage {
       seen: pages.map(({ seen }) => seen),
       pages: pages.length,
       mayHaveGap: pages.some(({ mayHaveGap }) => mayHaveGap),
+      answer: last.answer,
       refused: pages.flatMap(({ refused }) => refused ?? []),
       empty: pages.flatMap(({ empty }) => empty ?? []),
       done: last.next === null,

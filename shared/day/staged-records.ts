@@ -62,7 +62,7 @@ export async function* pagesOf(
   for (const part of parts) if (part.role === role) yield* pagesOfPart(ctx, prefix, part);
 }
 
-async function* pagesOfPart(
+export async function* pagesOfPart(
   { lake }: Pick<BuildContext, 'lake'>,
   prefix: string,
   { chunks }: SlicePart,

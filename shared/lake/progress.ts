@@ -39,6 +39,14 @@ const part = storedObject(() => ({
   mayHaveGap: z.optional(z.boolean()),
   records: storedCount,
   chunks: z.array(chunk),
+  /**
+   * Set if the slice has several queries and one run read this query to its end. It has fingerprints of the records and
+   * of their keys. `isSame`: the previous reading returned the same records. `agrees`: it returned at least the same
+   * keys.
+   */
+  answer: z.optional(
+    storedObject(() => ({ records: z.string(), keys: z.string(), isSame: z.boolean(), agrees: z.boolean() })),
+  ),
   refused: z.optional(z.array(refusedLookup)),
   /** The keys of lookups that returned no record; only the first `MAX_EMPTY_KEPT`. */
   empty: z.optional(z.array(z.string())),
@@ -94,7 +102,8 @@ export const EMPTY_PROGRESS: Progress = { queryFingerprint: '', slices: [], rece
 export const parseProgress = documentParser(progress, EMPTY_PROGRESS);
 
 /** The pages that are staged together at the end of the attempt's last slice. */
-export interface StagedGroup extends Pick<SlicePart, 'cursor' | 'pages' | 'mayHaveGap' | 'records' | 'done'> {
+export interface StagedGroup
+  extends Pick<SlicePart, 'cursor' | 'pages' | 'mayHaveGap' | 'records' | 'answer' | 'done'> {
   part: number;
   chunk: { name: string; records: number } | undefined;
   last: SlicePart['last'];
@@ -123,6 +132,7 @@ export function withStagedGroup(progress: Progress, group: StagedGroup): Progres
           ...(group.mayHaveGap && { mayHaveGap: true }),
           records: part.records + group.records,
           chunks: group.chunk ? [...part.chunks, group.chunk] : part.chunks,
+          ...(group.answer && { answer: group.answer }),
           ...(group.empty.length > 0 && {
             empty: [...(part.empty ?? []), ...group.empty].slice(0, MAX_EMPTY_KEPT),
           }),

@@ -14,10 +14,8 @@ describe.each([
     spent = await spentBy({ daysBefore: 20, days: 2, runEveryMs: HOUR_MS, interpretation });
   }, 5 * MINUTE_MS);
 
-  it('are at most 1.2 times one request a page and one proof of the end for each reading, 1.8 times for orders', () => {
-    for (const { report, requests, least } of spent) {
-      const bound = report === 'order_list' ? 1.8 : 1.2;
-      expect({ report, isBound: requests <= bound * least }).toEqual({ report, isBound: true });
-    }
+  it('are at most 1.2 times one request a page and one proof of the end for each reading', () => {
+    for (const { report, requests, least } of spent)
+      expect({ report, isBound: requests <= 1.2 * least }).toEqual({ report, isBound: true });
   });
 });
