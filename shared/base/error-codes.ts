@@ -50,7 +50,7 @@ type Bodies =
   | 'not_utf8'
   | 'too_large'
   | 'truncated';
-type Pages = 'count_mismatch' | 'cursor_died' | 'endless' | 'no_progress' | 'page_info';
+type Pages = 'count_mismatch' | 'cursor_died' | 'empty_pages' | 'endless' | 'no_progress' | 'page_info';
 type MorePages = 'bad_cursor' | 'other_id' | 'repeated_cursor' | 'repeated_page';
 
 type Days = 'claim_lost' | 'clocks_differ' | 'later_reading' | 'range_ahead' | 'restarted_too_often';

@@ -23,29 +23,17 @@ export function acceptPages(request: PageRequest, resume: Resume | undefined): A
   }
 }
 
-/** Records without a key may be duplicates, so even pages may be equal. This many equal pages in a row are a cycle. */
-const MAX_EQUAL_PAGES = 100;
-
-/** I8: a read that is sent back to an earlier page, or gets the same page forever, would never end. */
-function rejectCycle(
+/** I8: a read that is sent back to an earlier page would never end. */
+function rejectRepeatedCursor(
   { service, action, paging }: PageRequest,
   resume: Resume | undefined,
 ): (page: Page) => void {
   const requested = new Set(resume?.seen);
   // The first page of positions is requested as position 0.
   if (paging.style === 'position') requested.add(hashOfCursor(0));
-  let equal = 0;
-  let last: string | undefined;
-  return ({ next, seen, hash }) => {
+  return ({ next, seen }) => {
     requested.add(seen);
-    equal = hash === last ? equal + 1 : 0;
-    last = hash;
-    if (next === null) return;
-    if (equal >= MAX_EQUAL_PAGES) {
-      const message = `${equal} pages in a row repeated the page before them and still named a next page; report it to the service's operator`;
-      throw contractError(action, 'no_progress', message);
-    }
-    if (!requested.has(hashOfCursor(next))) return;
+    if (next === null || !requested.has(hashOfCursor(next))) return;
     const cursor = service.quote(stringifyJson(next));
     const message = `the cursor ${cursor} was already requested in this read, so following it would never end; report it to the service's operator`;
     throw contractError(action, 'repeated_cursor', message);
@@ -54,11 +42,18 @@ function rejectCycle(
 
 function acceptPositions(request: PageRequest, resume: Resume | undefined): AcceptPage {
   const { action, key } = request;
-  const rejectCycles = rejectCycle(request, resume);
+  const rejectRepeated = rejectRepeatedCursor(request, resume);
+  const hashes = new Set<string>();
   let before: ReadonlySet<string | undefined> = new Set();
   let { lastKey } = resume?.last ?? {};
   return (page) => {
-    rejectCycles(page);
+    rejectRepeated(page);
+    if (page.next !== null && hashes.has(page.hash)) {
+      const message =
+        'a page has exactly the records of an earlier page, so following it would never end; report it to the operator of the service';
+      throw contractError(action, 'repeated_page', message);
+    }
+    hashes.add(page.hash);
     const keys = keysOf(page.records, key);
     const [first] = keys;
     const beginsWithLast = first !== undefined && hashOfCursor(first) === lastKey;
@@ -137,14 +132,36 @@ function haveSameKeys(
   return [...keys].every((key) => others.has(key));
 }
 
+const MAX_EMPTY_PAGES = 3;
+/** Records without a key may be duplicates, so even pages may be equal. This many equal pages in a row are a cycle. */
+const MAX_EQUAL_PAGES = 100;
+
 function acceptCursors(request: PageRequest, resume: Resume | undefined): AcceptPage {
-  const rejectCycles = rejectCycle(request, resume);
+  const rejectRepeated = rejectRepeatedCursor(request, resume);
   let records = resume ? Number.POSITIVE_INFINITY : 0;
+  let empty = 0;
+  let equal = 0;
+  let last: string | undefined;
   return (page) => {
-    rejectCycles(page);
+    rejectRepeated(page);
+    equal = page.hash === last ? equal + 1 : 0;
+    last = page.hash;
+    if (page.next !== null && equal >= MAX_EQUAL_PAGES)
+      throw endlessPages(request, 'no_progress', `${equal} pages in a row repeated the page before them`);
+    empty = page.records.count === 0 ? empty + 1 : 0;
+    if (page.next !== null && empty > MAX_EMPTY_PAGES)
+      throw endlessPages(request, 'empty_pages', `${empty} pages in a row were empty`);
     records += page.records.count;
     // A cursor that counts pages or records is a place in a list that may shift; other cursors are the service's own.
     const mayHaveGap = page.next !== null && !isRawNumber(page.next) && Number(page.next) <= records + 1;
     return [{ ...page, mayHaveGap }];
   };
+}
+
+function endlessPages({ action }: PageRequest, code: 'no_progress' | 'empty_pages', found: string) {
+  return contractError(
+    action,
+    code,
+    `${found} and still named a next page; report it to the service's operator`,
+  );
 }

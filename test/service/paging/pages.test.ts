@@ -234,6 +234,12 @@ describe('a full read whose end is not proven fails', () => {
       'missing_list',
     ],
     ['a record that is text', byCursor, [{ list: [{ id: '1' }, 'two'] }], 'bad_record'],
+    [
+      'a fourth empty page',
+      byCursor,
+      ['a', 'b', 'c', 'd'].map((cursor) => ({ list: [], cursor })),
+      'empty_pages',
+    ],
   ])('I8: with %s', async (_name, paging, answers, code) => {
     const { service } = answersInTurn(...answers, terminal);
     await expect(collect(requestOf(service, paging))).rejects.toMatchObject({
