@@ -1,13 +1,13 @@
 /** parquetjs-lite shares no code with the writer. A run may publish meanwhile, so a day that differs is compared again. */
-import { dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Column } from '../../shared/base/column-types.ts';
-import { isInSpan, monthOf } from '../../shared/base/days.ts';
+import { isDay, isInSpan, monthOf } from '../../shared/base/days.ts';
 import { BrandReportsError, configError } from '../../shared/base/errors.ts';
-import { shellWord } from '../../shared/base/shell-word.ts';
-import { type LakeAccess, createBrandReport } from '../../shared/context/context.ts';
-import { pendingPublications, publishDays } from '../../shared/day/publish.ts';
 import { beforeShape } from '../../shared/history/index.ts';
-import { createLakeDocuments } from '../../shared/lake/lake-documents.ts';
+import { readOrDamage } from '../../shared/lake/cas-document.ts';
+import type { Committed } from '../../shared/lake/ledger.ts';
 import {
   type CommittedDay,
   type ReportLedgers,
@@ -16,37 +16,25 @@ import {
   readLedgers,
   readSchema,
 } from '../../shared/lake/read.ts';
-import {
-  LOCAL_CATALOG_FOLDER,
-  dayPartition,
-  parseCloseKey,
-  partitionPath,
-  schemaKey,
-  versionKey,
-} from '../../shared/lake/paths.ts';
+import { dayPartition, ledgerKey, parseCloseKey, schemaKey, versionKey } from '../../shared/lake/paths.ts';
 import { Digest } from '../../shared/table/digest.ts';
 import { readWithParquetjs } from '../../shared/table/parquetjs-reader.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { type DamagedDocument, restoreDocuments } from '../../shared/operations/restore/index.ts';
+import { type ReportDefinition, dayTables } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { EXIT } from '../exit-codes.ts';
+import { type LinkDamage, linkAt, linkDamages, linking } from '../local-links.ts';
 import { rewriteDatabase } from '../open-database.ts';
 import { type RunFlags, checkOrder, lakeAccess, reportNamed } from '../run-options.ts';
 import { type CliCommand, day } from '../options.ts';
 import { counted, exactNumber } from '../../shared/base/exact-number.ts';
-import { note, print, printJson, showLine } from '../output.ts';
+import { print, printJson, showLine } from '../output.ts';
 import { printedCommand, withRunnableCommands } from '../printed-command.ts';
 import { oneLine, styleText } from '../terminal-text.ts';
 import { table } from '../text-table.ts';
 
-interface Mismatch {
-  dt: string;
-  snapshot: string;
-  message: string;
-  advice: string;
-}
-
-type VerifyFlags = RunFlags & { restore?: boolean };
+type Mismatch = Omit<LinkDamage, 'brand'>;
 
 interface VerifiedTable {
   brand: string;
@@ -67,12 +55,11 @@ export function addVerify(program: CliCommand): void {
     .option('--brand <name>', 'only this brand')
     .option('--from <day>', 'only this day and later days', day)
     .option('--to <day>', '… up to and including this day', day)
-    .option('--restore', 'first put back damaged documents, and publish days that the catalog lacks')
+    .option('--restore', 'first put back the newest usable version of each damaged document')
     .takes('lake', 'database', 'settings', 'credentials')
     .option('--json', 'print the findings as one JSON document')
     .example(['verify orders transactions --from 2026-01-01 --to 2026-01-31', 'verify --restore'])
-    .action(async (names: string[], flags: VerifyFlags) => {
-      const { restore = false } = flags;
+    .action(async (names: string[], { restore = false, ...flags }: RunFlags & { restore?: boolean }) => {
       checkOrder(flags.from, flags.to);
       const wanted = names.map((name) => reportNamed(name).table);
       const { from, to } = flags;
@@ -91,7 +78,7 @@ export function addVerify(program: CliCommand): void {
         await rewriteDatabase(access.lake, undefined);
       const unusable = new Set(documents.flatMap(({ advice, key }) => (advice === undefined ? [] : [key])));
       const lake = await readLedgers(access.lake.store, reports, span);
-      const tables = await verifyTables(access, lake, wanted, flags, unusable);
+      const tables = await verifyTables(access.lake.store, lake, wanted, flags, unusable);
       if (tables.length + documents.length === 0)
         throw configError(
           'nothing_to_verify',
@@ -115,81 +102,101 @@ function withAdvice(document: DamagedDocument): FoundDocument {
 }
 
 function dayCommand(
-  name: 'sync' | 'rebuild',
+  name: 'sync' | 'rebuild' | 'erase',
   { report, brand, day }: Pick<CommittedDay, 'report' | 'brand' | 'day'>,
 ): string {
   return printedCommand(name, [report.name, '--brand', brand, '--from', day, '--to', day]);
 }
 
 async function verifyTables(
-  access: LakeAccess,
+  store: ObjectStore,
   lake: readonly ReportLedgers[],
   wanted: readonly string[],
-  flags: VerifyFlags,
+  flags: RunFlags,
   unusable: ReadonlySet<string>,
 ): Promise<VerifiedTable[]> {
-  const { from = '', to = '9', restore = false } = flags;
+  const { from = '', to = '9' } = flags;
+  const isWanted = (day: string) => day >= from && day <= to;
+  const isOfBrand = ({ brand }: { brand: string }) => brand === (flags.brand ?? brand);
   const verified: VerifiedTable[] = [];
-  const ofReports = Object.values(reports).flatMap((report) => lake.filter((each) => each.report === report));
-  for (const own of ofReports) {
-    const { brand, report } = own;
+  for (const report of Object.values(reports)) {
     if (wanted.length > 0 && !wanted.includes(report.table)) continue;
-    const days = committedDays([own]).filter(({ day }) => day >= from && day <= to);
-    if (brand !== (flags.brand ?? brand) || days.length === 0) continue;
-    const readable = unusable.has(schemaKey(report.table)) ? [] : days;
-    const mismatches = await damagedDays(access.lake.store, readable);
-    const whole = readable.filter(({ day }) => mismatches.every(({ dt }) => dt !== day));
-    mismatches.push(...(await unpublishedDays(access, whole, restore)));
-    const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
-    verified.push({ brand, table: report.table, days: days.length, rows, mismatches });
+    const ledgers = lake.filter((each) => each.report === report && isOfBrand(each));
+    const ofBrands: VerifiedTable[] = [];
+    for (const own of ledgers) ofBrands.push(await verifyBrand(store, own, isWanted, unusable));
+    const isInScope = (damage: LinkDamage) =>
+      isWanted(damage.dt) &&
+      isOfBrand(damage) &&
+      !unusable.has(ledgerKey(report.name, damage.brand, monthOf(damage.dt)));
+    for (const { brand, ...mismatch } of await damagedLinks(store, report, ledgers, isInScope)) {
+      const own = ofBrands.find((each) => each.brand === brand);
+      const mismatches = own?.mismatches ?? [];
+      // Healing a damaged snapshot also replaces its link.
+      if (!mismatches.some(({ dt, snapshot }) => dt === mismatch.dt && snapshot === mismatch.snapshot))
+        mismatches.push(mismatch);
+      // A link in the place of a folder is removed before files are linked into the folder.
+      if (!own) ofBrands.unshift({ brand, table: report.table, days: 0, rows: 0, mismatches });
+    }
+    verified.push(...ofBrands.filter(({ days, mismatches }) => days + mismatches.length > 0));
   }
   showLine('');
   return verified;
 }
 
-async function damagedDays(store: ObjectStore, days: readonly CommittedDay[]): Promise<Mismatch[]> {
+async function verifyBrand(
+  store: ObjectStore,
+  ledgers: ReportLedgers,
+  isWanted: (day: string) => boolean,
+  unusable: ReadonlySet<string>,
+): Promise<VerifiedTable> {
+  const { brand, report } = ledgers;
+  const days = committedDays([ledgers]).filter(({ day }) => isWanted(day));
   const mismatches: Mismatch[] = [];
-  for (const day of days) {
-    const { brand, report, committed } = day;
-    showLine(`${brand} ${report.table} ${day.day} · ${counted(committed.rows, 'row')}`);
+  for (const day of unusable.has(schemaKey(report.table)) ? [] : days) {
+    showLine(`${brand} ${report.table} ${day.day} · ${counted(day.committed.rows, 'row')}`);
     const mismatch = await verifyDay(store, day);
     if (mismatch) mismatches.push(mismatch);
   }
-  return mismatches;
+  const rows = days.reduce((sum, { committed }) => sum + committed.rows, 0);
+  return { brand, table: report.table, days: days.length, rows, mismatches };
 }
 
-/**
- * The published days of a report whose links in `current/`, or partitions in Glue, are not those of the ledgers. Other
- * tools read these alone, and no ledger shows it. A restore publishes them again, as a run does.
- */
-async function unpublishedDays(
-  access: LakeAccess,
-  days: readonly CommittedDay[],
-  restore: boolean,
-): Promise<Mismatch[]> {
-  const [first] = days;
-  if (!first) return [];
-  const documents = createLakeDocuments({ store: access.lake.store, ...access });
-  const ctx = createBrandReport({ ...access, reports }, documents, { ...first, policy: undefined });
-  const ledgers = [...new Set(days.map(({ day }) => monthOf(day)))].map(ctx.ledger);
-  const pending = async () => {
-    const found = await pendingPublications(ctx, await Promise.all(ledgers.map((each) => each.refresh())));
-    return days.filter(({ day, committed }) => committed.published && found.includes(day));
-  };
-  const before = await pending();
-  const given = restore ? before.map(({ day }) => day) : [];
-  await publishDays(ctx, given);
-  await Promise.all(ledgers.map((each) => each.flush()));
-  if (given.length > 0)
-    note(`published again: ${first.brand} ${first.report.table}, ${counted(given.length, 'day')}`);
-  // A run may have published a day between the two readings.
-  const left = before.length === 0 ? [] : await pending();
-  return left.map(({ report, brand, day, committed }) => ({
-    dt: day,
-    snapshot: committed.snapshot,
-    message: `the catalog does not have the versions of ${report.table} of ${brand} that the ledger names`,
-    advice: printedCommand('verify', ['--restore']),
-  }));
+async function damagedLinks(
+  store: ObjectStore,
+  report: ReportDefinition,
+  ledgers: readonly ReportLedgers[],
+  isInScope: (damage: LinkDamage) => boolean,
+): Promise<LinkDamage[]> {
+  const { localFolder } = store;
+  if (localFolder === undefined) return [];
+  const days = committedDays(ledgers);
+  const objectsOf = (committed: Committed | undefined) => [
+    committed?.snapshot,
+    committed?.history?.object?.snapshot,
+  ];
+  const found: LinkDamage[] = [];
+  const damages = dayTables(report).flatMap((of) =>
+    linkDamages(localFolder, of, days)
+      .filter(isInScope)
+      .map((damage) => [of, damage] as const),
+  );
+  for (const [of, damage] of damages) {
+    const { brand, dt: day, snapshot } = damage;
+    const isOfDay = (other: { brand: string; day: string }) => other.brand === brand && other.day === day;
+    const isOurs = brand !== '' && isDay(day);
+    const now = isOurs ? await readOrDamage(entryNow(store, report, brand, day)) : { value: undefined };
+    // A run has published the day meanwhile, or its ledger is damaged.
+    if ('damage' in now) continue;
+    const { committed, erasedAt } = now.value ?? {};
+    if (!isDeepStrictEqual(objectsOf(committed), objectsOf(days.find(isOfDay)?.committed))) continue;
+    const object = join(localFolder, versionKey(of, brand, day, snapshot));
+    // The ledger is lost: without the link the vacuum would delete the version.
+    const isLost = isOurs && !committed && existsSync(object);
+    // No run reads a day whose erasure has died.
+    const command = erasedAt !== undefined ? 'erase' : isLost ? 'sync' : undefined;
+    found.push(command ? { ...damage, advice: dayCommand(command, { report, brand, day }) } : damage);
+  }
+  return found;
 }
 
 interface DayFile {
@@ -226,13 +233,12 @@ async function verifyDay(store: ObjectStore, current: CommittedDay): Promise<Mis
   for (const file of await filesOf(store, current)) {
     const problem = await problemOf(store, file, file.key);
     if (problem === undefined) continue;
-    const latest = (await readLedger(store, report, brand, monthOf(day))).days[day]?.committed;
+    const latest = (await entryNow(store, report, brand, day))?.committed;
     if (latest && latest.snapshot !== committed.snapshot)
       return verifyDay(store, { ...current, committed: latest });
     // The link keeps the rows of a file that was deleted or replaced. Without it, the day is rebuilt from its raw records or,
     // if they are no longer kept, read again.
-    const links = join(LOCAL_CATALOG_FOLDER, file.table, partitionPath(dayPartition(brand, day)));
-    const link = join(links, `${file.snapshot}.parquet`);
+    const link = linkAt(file.table, dayPartition(brand, day), file.snapshot);
     const isLinked = localFolder !== undefined && !(await problemOf(store, file, link));
     return {
       dt: day,
@@ -246,9 +252,8 @@ async function verifyDay(store: ObjectStore, current: CommittedDay): Promise<Mis
   return undefined;
 }
 
-/** A command that makes `link` the same file as `file`. */
-function linking(file: string, link: string): string {
-  return `mkdir -p ${shellWord(dirname(link))} && ln -f ${shellWord(file)} ${shellWord(link)}`;
+async function entryNow(store: ObjectStore, report: ReportDefinition, brand: string, day: string) {
+  return (await readLedger(store, report, brand, monthOf(day))).days[day];
 }
 
 async function problemOf(

@@ -13,6 +13,7 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -33,6 +34,8 @@ let whole: string;
 let lake: string;
 let flags: string[];
 let bin: string;
+/** Somebody else's folder. */
+let elsewhere: string;
 
 beforeAll(async () => {
   sample = await serveSampleBrand();
@@ -42,6 +45,7 @@ beforeAll(async () => {
   flags = [...sample.flags.slice(0, -2), '--lake', lake];
   bin = join(sample.folder, 'bin');
   mkdirSync(bin);
+  elsewhere = join(sample.folder, 'elsewhere');
   writeFileSync(join(bin, 'npx'), `#!/bin/sh\nshift\nexec '${process.execPath}' '${LAUNCHER}' "$@"\n`);
   chmodSync(join(bin, 'npx'), 0o755);
   const sync = ['sync', 'order_list', ...sample.flags.slice(0, -2), '--lake', whole];
@@ -97,13 +101,31 @@ function middleChanged(path: string): void {
   overwrite(path, bytes);
 }
 
+function linkedElsewhere(folder: string): void {
+  cpSync(join(lake, folder), elsewhere, { recursive: true });
+  rmSync(join(lake, folder), { recursive: true });
+  symlinkSync(elsewhere, join(lake, folder));
+}
+
 function rawFiles(name: RegExp): string[] {
   const root = join(lake, 'raw/order_list', partition(day));
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
   return files.filter((file) => name.test(file)).map((file) => join(root, file));
 }
 
-const WRONG = /the catalog does not have the versions of orders/;
+function replaced(path: string, by: (path: string) => void): void {
+  rmSync(path, { recursive: true });
+  by(path);
+}
+
+function fileIn(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'part.parquet'), '');
+}
+
+const WRONG = /is missing or is not the current snapshot/;
+const STRAY = /is named by no ledger/;
+const BOTH = /is named by no ledger\n.* is missing or is not the current snapshot/;
 
 /** `rounds`: how often `verify` has to print commands; 1 if it is missing. */
 const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: number][] = [
@@ -147,14 +169,44 @@ const DAMAGES: [name: string, damage: () => void, message: RegExp, rounds?: numb
   ],
   ['a link that is missing', () => rmSync(link()), WRONG],
   ['a folder of links', () => rmSync(join(lake, 'current'), { recursive: true }), WRONG],
+  ['a link to another file', () => overwrite(link(), readFileSync(current(other))), WRONG],
+  ['a link that leads nowhere', () => replaced(link(), (path) => symlinkSync('nowhere', path)), WRONG],
+  [
+    'a link to the folder of another day',
+    () => symlinkSync(partition(day).slice('brand=acme/'.length), linksOf('2020-01-01')),
+    STRAY,
+  ],
+  [
+    'a link in the place of a day’s folder',
+    () => replaced(linksOf(day), (path) => symlinkSync(linksOf(other), path)),
+    BOTH,
+  ],
+  [
+    'a file in the place of a brand’s folder',
+    () => replaced(join(lake, 'current/orders/brand=acme'), (path) => writeFileSync(path, '')),
+    BOTH,
+  ],
+  [
+    'a link to the folder of a brand',
+    () => symlinkSync('brand=acme', join(lake, 'current/orders/brand=zz')),
+    STRAY,
+  ],
+  ['a link in the place of the table’s folder', () => linkedElsewhere('current/orders'), BOTH],
   [
     'a stale link',
     () => {
       rmSync(link());
       copyFileSync(older(), join(linksOf(day), `${dirname(older()).split('/').at(-1)}.parquet`));
     },
-    WRONG,
+    BOTH,
   ],
+  [
+    "a file that somebody put beside a day's link",
+    () => writeFileSync(join(linksOf(day), "some body's; file.parquet"), ''),
+    STRAY,
+  ],
+  ['the file of a day that no ledger has', () => fileIn(linksOf('2020-01-01')), STRAY],
+  ['a file beside the brands', () => fileIn(join(lake, 'current/orders')), STRAY],
 ];
 
 async function shell(command: string): Promise<{ code: number; output: string }> {
@@ -187,7 +239,7 @@ async function findings(): Promise<{ code: number; found: Finding[] }> {
 }
 
 function copyLake(): void {
-  rmSync(lake, { recursive: true, force: true });
+  for (const folder of [lake, elsewhere]) rmSync(folder, { recursive: true, force: true });
   cpSync(whole, lake, { recursive: true, preserveTimestamps: true });
 }
 
@@ -222,9 +274,38 @@ describe('the command that verify prints', () => {
     expect(JSON.parse(stdout)).toEqual([{ dt: day, times: 1 }]);
   });
 
+  it('finishes an erasure that has died', async () => {
+    copyLake();
+    const [path, bytes] = [link(), readFileSync(link())];
+    const range = ['--brand', 'acme', '--from', day, '--to', day];
+    const erasing = ['erase', 'orders', ...range, '--yes', '--lake', lake];
+    expect(await runCli(erasing)).toMatchObject({ code: 0 });
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, bytes);
+    const { found } = await findings();
+    expect(found.map(({ advice }) => advice)).toEqual([
+      expect.stringMatching(`^npx brand-reports erase order_list ${range.join(' ')} `),
+    ]);
+    await shell(`${found[0]?.advice} --yes`);
+    expect(await findings()).toEqual({ code: 0, found: [] });
+  });
+
+  it('removes a link to a folder, and no file in that folder', async () => {
+    copyLake();
+    mkdirSync(join(elsewhere, 'dt=2020-01-01'), { recursive: true });
+    writeFileSync(join(elsewhere, 'dt=2020-01-01/precious.parquet'), '');
+    const path = join(lake, 'current/orders/brand=zz');
+    symlinkSync(elsewhere, path);
+    const { found } = await findings();
+    expect(found.map(({ advice }) => advice)).toEqual([`rm -- '${path.replace("'", "'\\''")}'`]);
+    await shell(found[0]?.advice ?? '');
+    expect(await findings()).toEqual({ code: 0, found: [] });
+    expect(readdirSync(elsewhere, { recursive: true })).toContain('dt=2020-01-01/precious.parquet');
+  });
+
   it('is printed once, below the findings that it heals', async () => {
     copyLake();
-    rmSync(current());
+    rmSync(link());
     writeFileSync(ledger().replace(month, '2020-01'), '{');
     writeFileSync(document('ledger/acme/state.json'), '{');
     const { code, stdout } = await runCli(['verify', ...flags]);
