@@ -15,7 +15,7 @@
  * - Keys and literals: `append` grows their bytes and ends before it copies, and traps at 2^22 literals. Half of the slots
  *   are free, so each search ends.
  * - Columns: a row finds its block of 256 codes by its number, and `addBlock` grows the list of blocks first.
- * - Pieces of callers in `shared/table`: one number, double or hash for each row or code that they pass as a count.
+ * - Pieces of callers in `shared/table`: one number, hash or stored value for each row or code that they pass as a count.
  *   A code that is not below the count is NULL and is no index. `encodeValues` needs space for the bytes of the values and
  *   their lengths.
  */
