@@ -62,7 +62,7 @@ export async function* lookedUpPages(
       const isEnd = left.length === 0 && (await keysToKeep(known)).size === 0;
       const reached = batch[answers.length - 1]?.rank ?? cursor;
       const found = answers.flatMap((answer) => answer.records);
-      yield { ...page(found, isEnd ? null : reached), ...withoutRecord(ctx, answers, known) };
+      yield { ...page(found, isEnd ? null : reached), ...(await withoutRecord(ctx, answers, known)) };
       if (failure) throw failure;
       if (isEnd) return;
       cursor = reached;
@@ -215,17 +215,20 @@ async function keysToKeep({ upstream, found, foundBefore, committed }: Known): P
   return new Set([...(await committed.keys())].filter(isMissing));
 }
 
-function withoutRecord(
+/** A click whose committed detail stays is not without a record, even if the service has forgotten it. */
+async function withoutRecord(
   ctx: RunContext,
   answers: readonly LookupAnswer[],
   known: Known,
-): Pick<StagedPage, 'refused' | 'empty'> {
+): Promise<Pick<StagedPage, 'refused' | 'empty'>> {
   const counts = ctx.service.hasAnsweredTo(ctx.report.action);
+  const empty = answers.filter(({ records, refusal }) => records.length === 0 && !refusal);
+  const kept = empty.length > 0 ? await known.committed.keys() : new Set();
   return {
     refused: answers.flatMap(({ key, refusal }) =>
       refusal ? refusedLookup(key, refusal.code, known.missing.get(key), counts) : [],
     ),
-    empty: answers.flatMap(({ key, records, refusal }) => (records.length === 0 && !refusal ? [key] : [])),
+    empty: empty.flatMap(({ key }) => (kept.has(key) ? [] : [key])),
   };
 }
 
