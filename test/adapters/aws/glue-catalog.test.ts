@@ -359,7 +359,9 @@ describe('Glue', () => {
     await expect(catalog.ensureView({ ...ORDERS_DAILY, sql })).rejects.toMatchObject({
       kind: 'config',
       code: 'view_too_large',
-      message: expect.stringMatching(/^The view orders_daily would have 53\d{4} bytes; Glue accepts 409600\./),
+      message: expect.stringMatching(
+        /^The view orders_daily would have 53\d{4} bytes; Glue accepts 409600\./,
+      ),
     });
   });
 
