@@ -55,7 +55,7 @@ export function notesOf(days: readonly LakeDay[], nowMs: number): string[] {
   return [
     ...(incomplete.length > 0 ? [INCOMPLETE, ...incomplete] : [read]),
     ...(used.length > 0 ? [`DAYS: ${listed(used)}`] : []),
-    ...(findings.length > 0 ? ['FINDINGS: days with findings of data checks.', ...linesOf(findings)] : []),
+    ...(findings.length > 0 ? ['FINDINGS: days with findings.', ...linesOf(findings)] : []),
     ...(restated.length > 0 ? ['RESTATED: days that changed later.', ...linesOf(restated)] : []),
     `AS OF ${new Date(nowMs).toISOString()}.${newest && ` The newest reading of these days began ${newest}.`}`,
   ];

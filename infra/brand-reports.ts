@@ -29,7 +29,6 @@ import { deploymentOf } from './deployment.ts';
 import { FailureQueue } from './failure-queue.ts';
 import { Lake } from './lake.ts';
 import { SyncFunction, WatchFunction } from './pipeline-function.ts';
-import { assertViewsFit } from './view-sizes.ts';
 
 /** With `vpc`, all functions run in the VPC, and need a route to the service and to AWS from there. */
 export interface BrandReportsProps extends Pick<FunctionOptions, 'vpc' | 'vpcSubnets' | 'securityGroups'> {
@@ -81,7 +80,6 @@ export class BrandReports extends Construct {
     const { reports = ourReports, version = packageJson.version } = props.program ?? {};
     nameInstance(this, props.name);
     const settings = parseSettings(props.settings, reports, props.program?.origin);
-    assertViewsFit(reports, settings);
     const deployment = deploymentOf(settings.deployment, props);
     const { vpc, vpcSubnets, securityGroups } = props;
     const network = { vpc, vpcSubnets, securityGroups };

@@ -63,9 +63,10 @@ type Catalog =
   | 'database_missing'
   | 'no_catalog'
   | 'not_a_view'
-  | 'other_lake';
+  | 'other_lake'
+  | 'view_too_large';
 type Functions = 'environment' | 'event';
-type Stack = 'instance_name' | 'secret_outside_prefix' | 'view_too_large';
+type Stack = 'instance_name' | 'secret_outside_prefix';
 
 type Bugs = 'bad_key' | 'never_ends' | 'unexpected';
 

@@ -39,7 +39,6 @@ const REPORT_EVENTS = {
   day_rebuilt: info<{ day: string; outcome: string; rows: number }>(),
   day_failed: error<{ day: string } & Failed>(),
   day_finding: warn<{ day: string; check: string; message: string }>(),
-  check_not_made: warn<{ day: string; check: string } & ErrorSummary>(),
   day_changed: info<{
     day: string;
     rowsBefore: number;

@@ -59,10 +59,13 @@ export interface BrandReport {
   schema: CasDocument<StoredSchema>;
   schemaOf: (report: ReportDefinition) => CasDocument<StoredSchema>;
   stored: StoredSettings;
-  upstream?: OtherReport;
+  upstream?: {
+    report: ReportDefinition;
+    /** @param month `YYYY-MM` */
+    ledger: (month: string) => CasDocument<Ledger>;
+  };
   /** Receives the events of its days; missing: this process sends no events. */
   events?: EventSink;
-  other: (name: string) => OtherReport | undefined;
 }
 
 /** The Iceberg table of a report. All brands share it. */
@@ -70,12 +73,6 @@ export interface ReportIceberg {
   catalog: IcebergCatalog;
   /** How long its snapshots are kept: as long as the brand with the shortest retention keeps its versions. */
   keptMs: number;
-}
-
-export interface OtherReport {
-  report: ReportDefinition;
-  /** @param month `YYYY-MM` */
-  ledger: (month: string) => CasDocument<Ledger>;
 }
 
 export interface FetchContext extends Pick<BrandReport, 'brand' | 'report' | 'clock' | 'log'> {
@@ -129,11 +126,7 @@ export function createBrandReport(
   { brand, report, policy }: Pick<BrandReport, 'brand' | 'report' | 'policy'>,
 ): BrandReport {
   const { lake, clock, log, newId, events, reports, stored = new StoredSettings(options) } = options;
-  const other = (name: string): OtherReport | undefined => {
-    const { [name]: found } = reports;
-    return found && { report: found, ledger: (month) => documents.ledger(found, brand, month) };
-  };
-  const upstream = report.day.by === 'upstream' ? other(report.day.report) : undefined;
+  const upstream = report.day.by === 'upstream' ? reports[report.day.report] : undefined;
   const iceberg = icebergOf(lake, options.settings);
   return {
     brand,
@@ -151,10 +144,14 @@ export function createBrandReport(
     ledgerTable: (name) => documents.ledgerTable(name, brand),
     lease: documents.lease(brand),
     schema: documents.schema(report),
-    other,
     schemaOf: (of) => documents.schema(of),
     stored,
-    ...(upstream && { upstream }),
+    ...(upstream && {
+      upstream: {
+        report: upstream,
+        ledger: (month) => documents.ledger(upstream, brand, month),
+      },
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Committed, type DayCommit, commitDay, laterReading } from '../lake/ledger.ts';
-import { carriedChecks } from '../findings/index.ts';
+import { comparedWith } from '../findings/index.ts';
 import { type HistoryContext, type Replaced, haveMoved, historyAfter } from '../history/index.ts';
 import { isAfterRefresh, isLast } from '../planning/due.ts';
 import { readingOf } from '../planning/reading.ts';
@@ -66,7 +66,7 @@ export async function commit(
     cause: 'reading',
     next: (before): Committed => {
       if (keeps) return { ...(before ?? keeps), ...next.recorded };
-      const checks = carriedChecks(before, content);
+      const compared = comparedWith(before, content);
       return {
         ...snapshot,
         // Without a catalog, readers follow the ledger, so the version counts as published.
@@ -76,7 +76,7 @@ export async function commit(
         ...recorded,
         timeZone,
         queryFingerprint,
-        ...(checks && { checks }),
+        ...(compared && { comparedWith: compared }),
       };
     },
   });
@@ -84,7 +84,7 @@ export async function commit(
 }
 
 export interface Replacement extends Pick<DayCommit, 'runId' | 'reading'>, Pick<Replaced, 'cause'> {
-  /** What the ledger records from then on. Findings of data checks may be copied from the version before. */
+  /** What the ledger records from then on. */
   next: (before: Committed | undefined) => Omit<Committed, 'history'>;
   /** When the reading that replaces the version ended, by the service's time; missing: now. */
   endedMs?: number;

@@ -2,15 +2,15 @@
  * Findings are oddities in a day that was read without an error. Without them, a service that loses half of a day would be
  * copied faithfully, and only a reader of the numbers would notice. A finding keeps nothing from being published: it is shown
  * in `coverage` and `status`, and the watcher reports it once. All functions are pure and use the ledgers only. They compare
- * a day with its earlier reading and with the same weekday of the weeks before, and add the counts of the checks
- * (`findings/data-checks.ts` makes them). Only days that were read whole after their end are judged.
+ * a day with its earlier reading and with the same weekday of the weeks before. Only days that were read whole after their
+ * end are judged.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { addDays, monthOf } from '../base/days.ts';
 import { amountText } from '../base/exact-number.ts';
 import { type Committed, type DayEntry, type Ledger, fewerRead } from '../lake/ledger.ts';
 import { lastRequested } from '../planning/due.ts';
-import type { Check, ReportDefinition } from '../reports/definition.ts';
+import type { ReportDefinition } from '../reports/definition.ts';
 import { commissionOf, totalsOf, unreadableAmounts, unreadableText } from '../lake/totals.ts';
 import { type FieldFacts, WEEKS, fieldFindings } from './field-findings.ts';
 import { type StateRules, unknownStates } from '../planning/states.ts';
@@ -30,7 +30,7 @@ export interface Finding {
 }
 
 export interface FindingFacts extends FieldFacts {
-  report: Pick<ReportDefinition, 'name' | 'checks' | 'day'>;
+  report: Pick<ReportDefinition, 'name' | 'day'>;
   /** Missing if the report is not enabled. */
   policy: StateRules | undefined;
 }
@@ -50,6 +50,10 @@ const COMMON = {
   lookups_given_up: {
     title: 'lookups refused at every try',
     advice: 'Ask the operator of the service why it refuses them, then read the day again by its date',
+  },
+  clicks_without_detail: {
+    title: 'clicks without a detail that the service did not refuse',
+    advice: 'Ask the service for one of them by hand. If it has the detail, read the day again by its date',
   },
   never_agrees: {
     title: 'no two readings agree',
@@ -122,7 +126,8 @@ export function findingsOf(facts: FindingFacts): Finding[] {
     odd(check, detail, { since: at ?? since }),
   );
   if (committed.state === 'open') return end;
-  const { refusedLookups: refused, checks: { before } = {} } = committed;
+  const { refusedLookups: lookups, comparedWith: before } = committed;
+  const { count: refused = 0, empty = 0 } = lookups?.retryAt === undefined ? { ...lookups } : {};
   const isCertain = committed.state !== 'unconfirmed';
   const sum = totalsOf(committed, facts.roles) === 'pending' ? undefined : commissionOf(committed.values);
   const falls = before ? fallsBelow(before, committed, sum) : [];
@@ -132,7 +137,8 @@ export function findingsOf(facts: FindingFacts): Finding[] {
   return [
     ...falls.map(({ check, detail }) => odd(check, detail, { since: before?.at ?? since, isCertain })),
     ...unusual.map((detail) => odd('unusual_rows', detail, { isCertain })),
-    ...(refused && refused.retryAt === undefined ? [odd('lookups_given_up', String(refused.count))] : []),
+    ...(refused > 0 ? [odd('lookups_given_up', String(refused))] : []),
+    ...(empty > 0 ? [odd('clicks_without_detail', String(empty))] : []),
     ...end,
     ...zoneSeam(day, committed, report, entryOn).map((detail) => odd('zone_seam', detail)),
     ...fieldFindings(facts).map(({ check, detail, since: at }) =>
@@ -146,11 +152,6 @@ export function findingsOf(facts: FindingFacts): Finding[] {
       odd('unreadable_amounts', detail, { advice, isCertain }),
     ),
     ...(committed.values?.keyUnused === undefined ? [] : [odd('key_unused', committed.values.keyUnused)]),
-    ...report.checks.flatMap(({ name, counts, advice }: Check) => {
-      const count = committed.checks?.findings?.[name] ?? 0;
-      if (count === 0) return [];
-      return [{ check: name, title: counts, detail: String(count), advice, since, isCertain: true }];
-    }),
   ];
 }
 
@@ -240,8 +241,7 @@ const MIN_ROWS_LOST = 10;
 /** A sum of fewer rows depends on single rows. */
 const MIN_ROWS_OF_SUM = 20;
 
-type Checks = NonNullable<Committed['checks']>;
-type Before = NonNullable<Checks['before']>;
+type Compared = NonNullable<Committed['comparedWith']>;
 type Reading = Pick<Committed, 'rows' | 'values'>;
 interface Fall {
   check: 'rows_fell' | 'sum_fell';
@@ -249,7 +249,7 @@ interface Fall {
 }
 
 function fallsBelow(
-  before: Pick<Before, 'rows' | 'sum'>,
+  before: Pick<Compared, 'rows' | 'sum'>,
   { rows, values }: Reading,
   sum: string | undefined,
 ): Fall[] {
@@ -318,24 +318,22 @@ function median(values: readonly number[]): number {
 }
 
 /**
- * What a reading takes over from the reading before: the figures it is compared with, and the counts of the checks, which
- * hold until the checks are repeated. A day that fell stays compared with its figures before the fall until it is back,
- * however often it is read. Otherwise the next reading, which finds one row more, would hide the loss.
+ * The figures with which a reading is compared. A day that fell stays compared with its figures before the fall until it is
+ * back, however often it is read. Otherwise the next reading, which finds one row more, would hide the loss.
  */
-export function carriedChecks(
+export function comparedWith(
   before: Committed | undefined,
   reading: Reading & Pick<Committed, 'queryFingerprint'> & { unchanged: boolean; at: string },
-): Checks | undefined {
+): Compared | undefined {
   // Other queries, e.g. with a filter, return other rows.
   if (before?.queryFingerprint !== reading.queryFingerprint) return undefined;
-  const { rows, values, checks } = before;
+  const { rows, values, comparedWith: figures } = before;
   // Sums of other fields cannot be compared.
   const isSameSum = isDeepStrictEqual(values?.totals?.fields, reading.values?.totals?.fields);
-  const earlier = checks?.before && { ...checks.before, ...(!isSameSum && { sum: undefined }) };
+  const earlier = figures && { ...figures, ...(!isSameSum && { sum: undefined }) };
   const hasFallen = (now: Reading) =>
     earlier && fallsBelow(earlier, now, commissionOf(now.values)).length > 0;
   const stays = reading.unchanged || (hasFallen(before) && hasFallen(reading));
   const sum = isSameSum ? commissionOf(values) : undefined;
-  const compared = stays ? earlier : { rows, ...(sum !== undefined && { sum }), at: reading.at };
-  return { ...checks, ...(compared && { before: compared }) };
+  return stays ? earlier : { rows, ...(sum !== undefined && { sum }), at: reading.at };
 }

@@ -1,10 +1,10 @@
 export { listed } from './field-findings.ts';
-export { findingFacts, runDataChecks } from './data-checks.ts';
+export { findingFacts, logFindings } from './finding-facts.ts';
 export {
   findingsText,
   type Finding,
   type FindingFacts,
   entriesIn,
   findingsOf,
-  carriedChecks,
+  comparedWith,
 } from './findings.ts';

@@ -111,20 +111,6 @@ const values = storedObject(() => ({
   keyUnused: z.optional(z.string()),
 }));
 
-const checks = storedObject(() => ({
-  /** The content before it last changed, and since when the day has its current content. */
-  before: z.optional(
-    storedObject(() => ({
-      rows: storedCount,
-      sum: z.optional(z.string()),
-      at: storedTime,
-    })),
-  ),
-  /** By data check of the report: its last count; missing if the check could not run. */
-  findings: z.optional(z.record(z.string(), storedCount)),
-  examined: z.optional(z.record(z.string(), z.string())),
-}));
-
 const published = storedObject(() => ({
   snapshot: storedId,
   published: z.boolean(),
@@ -134,7 +120,10 @@ const published = storedObject(() => ({
   /** When this content was committed, by the machine's clock. Readings that find the same content leave it. */
   committedAt: z.optional(storedTime),
   values: z.optional(values),
-  checks: z.optional(checks),
+  /** The content before it last changed, with which findings compare the day, and since when the day has its current content. */
+  comparedWith: z.optional(
+    storedObject(() => ({ rows: storedCount, sum: z.optional(z.string()), at: storedTime })),
+  ),
   state: versionState(),
   /** How many readings in a row contradicted the reading before, or failed after `refresh` ended; missing for zero. */
   contradictions: z.optional(storedCount),
@@ -150,8 +139,14 @@ const published = storedObject(() => ({
   upstreamDigest: z.optional(z.string()),
   /** Whether a record may have been skipped between two pages. */
   mayHaveGap: z.optional(z.literal(true)),
-  /** When the first refused or empty lookup is repeated; without a time after all tries. */
-  refusedLookups: z.optional(storedObject(() => ({ count: storedCount, retryAt: z.optional(storedTime) }))),
+  /** `retryAt`: when the first refused or empty lookup is repeated; missing after all tries. `empty`: those without a record. */
+  refusedLookups: z.optional(
+    storedObject(() => ({
+      count: storedCount,
+      empty: z.optional(storedCount),
+      retryAt: z.optional(storedTime),
+    })),
+  ),
   /** Since the day was first closed; missing as long as it is open. */
   history: z.optional(history),
 }));
@@ -451,30 +446,6 @@ export function recordPublished(ledger: Ledger, day: string, objects: DayObjects
       ...(superseded && { superseded: endedBy(superseded, now) }),
     }),
   );
-}
-
-export interface ExaminedDay {
-  day: string;
-  snapshot: string;
-  /** By name; without a count if the check does not apply to the content. */
-  checks: ReadonlyMap<string, { fingerprint: string; count: number | undefined }>;
-}
-
-export function recordFindings(ledger: Ledger, { day, snapshot, checks }: ExaminedDay): Ledger {
-  const counted = [...checks].flatMap(([name, { count }]) => (count === undefined ? [] : [[name, count]]));
-  const examined = [...checks].map(([name, { fingerprint }]) => [name, fingerprint]);
-  return withEntry(ledger, day, (entry): DayEntry => {
-    const { committed } = entry;
-    if (committed?.snapshot !== snapshot) return entry;
-    const { findings: before = {}, examined: known } = committed.checks ?? {};
-    const kept = Object.entries(before).filter(([name]) => !checks.has(name));
-    const findings = Object.fromEntries([...kept, ...counted]);
-    const all = { ...known, ...Object.fromEntries(examined) };
-    return {
-      ...entry,
-      committed: { ...committed, checks: { ...committed.checks, findings, examined: all } },
-    };
-  });
 }
 
 export function pendingEvents({ days }: Ledger) {

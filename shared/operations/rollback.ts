@@ -141,13 +141,12 @@ function commitRollback(
     cause: 'rollback',
     next: (current = replaced) => {
       // A rollback to fewer rows is deliberate, so it does not count as a fall.
-      const { contradictions: _contradictions, ...reading } = current;
-      const { before: _before, ...checks } = current.checks ?? {};
+      const { contradictions: _contradictions, comparedWith: _comparedWith, ...reading } = current;
       const { keyIsNone } = current.values ?? {};
       const values = { ...content.values, ...(keyIsNone && { keyIsNone }) };
       const published = ctx.lake.catalog === undefined;
       return {
-        ...{ ...reading, ...content, checks, values },
+        ...{ ...reading, ...content, values },
         ...{ ...afterCommand(current, 'rolled_back')?.recorded, attempt, published },
       };
     },

@@ -74,10 +74,14 @@ export function isDue(
 
 /** The ledger's summary of a day's lookups without a record; `undefined` if there is nothing to record. */
 export function refusedSummary(slices: readonly Slice[]): Committed['refusedLookups'] {
-  const missing = [...missingAfter(slices).values()];
-  const count = missing.filter(({ code }) => code !== undefined).length;
+  const lookups = [...missingAfter(slices).values()];
+  // While the upstream day is open, a click without a detail shows nothing.
+  const missing = lookups.filter(({ code, tries }) => code !== undefined || tries > 0);
+  if (missing.length === 0) return undefined;
+  const empty = missing.filter(({ code }) => code === undefined).length;
+  const counts = { count: missing.length - empty, ...(empty > 0 && { empty }) };
   const retriesMs = missing.flatMap(({ retryAtMs }) => retryAtMs ?? []);
-  if (retriesMs.length === 0) return count > 0 ? { count } : undefined;
+  if (retriesMs.length === 0) return counts;
   const firstMs = retriesMs.reduce((first, retryMs) => Math.min(first, retryMs));
-  return { count, retryAt: new Date(firstMs).toISOString() };
+  return { ...counts, retryAt: new Date(firstMs).toISOString() };
 }

@@ -88,15 +88,4 @@ FROM (
 GROUP BY brand, dt, publisher_uid, country_code`,
     },
   ],
-  checks: [
-    {
-      name: 'click_differs',
-      counts: 'tracking links with more than one number of clicks',
-      advice:
-        'The interface documents one number of clicks for a tracking link and day, and attribution_daily takes the highest: ask the service which number is right',
-      rule: 'one_value',
-      by: 'track_url',
-      column: 'click',
-    },
-  ],
 };

@@ -23,15 +23,4 @@ export const clickDetails: ReportDefinition = {
   columns: [{ field: 'id', type: 'string', meaning: 'identifies the click' }],
   refresh: clicks.refresh,
   views: [],
-  checks: [
-    {
-      name: 'clicks_without_detail',
-      counts: 'clicks without a detail that the service did not refuse',
-      advice: 'Ask the service for one of them by hand. If it has the detail, read the day again by its date',
-      rule: 'found_in',
-      values: { report: clicks.name, column: 'id' },
-      places: { report: 'clicks_detail', columns: ['id'], daysAround: 0 },
-      isAssumed: false,
-    },
-  ],
 };

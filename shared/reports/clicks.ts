@@ -25,5 +25,4 @@ export const clicks: ReportDefinition = {
   ],
   refresh: [{ untilAgeDays: 2, every: '1 day' }],
   views: [clickChannels],
-  checks: [],
 };

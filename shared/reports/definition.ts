@@ -91,44 +91,6 @@ export interface DocumentedColumn {
 }
 
 /**
- * A data check of a day's records, run when their content is new. Its count is a finding of that day, under the check's
- * name: the day is still published, and people are notified once.
- */
-export type Check = CheckTexts & (OneValue | FoundIn);
-
-interface CheckTexts {
-  /** In snake_case: the name in `coverage` and `status`. */
-  name: string;
-  /** What the check counts, in the plural, e.g. `tracking links whose click differs between rows`. */
-  counts: string;
-  /** What to do about it, in one sentence without its full stop. */
-  advice: string;
-}
-
-/** Rows that agree in the column `by` must agree in `column` too, if both have a value. Counts the values of `by`. */
-interface OneValue {
-  rule: 'one_value';
-  by: string;
-  column: string;
-}
-
-/**
- * Every value of one report's day must occur in another report. Counts the values that do not, except empty values. The
- * check waits until all days that it reads are complete, and skips reports that are disabled or filtered.
- */
-interface FoundIn {
-  rule: 'found_in';
-  values: { report: string; column: string };
-  /** In any of these columns, on the same day or on one of the `daysAround` before and after it. */
-  places: { report: string; columns: readonly string[]; daysAround: number };
-  /**
-   * Whether it is undocumented that the two columns mean the same: if no value at all is found, there is no finding
-   * then.
-   */
-  isAssumed: boolean;
-}
-
-/**
  * The states in which an order or a transaction can no longer change: the interface has no later ones. In `new`,
  * `mixed`, `locked` and unknown states, and without a state, it can.
  */
@@ -198,7 +160,6 @@ export interface ReportDefinition {
   refresh: readonly RefreshTier[];
   /** A view over several tables belongs to the report whose records it is about. */
   views: readonly ReportView[];
-  checks: readonly Check[];
 }
 
 /** Definitions by report name, in the order of the registry. */

@@ -85,5 +85,4 @@ GROUP BY brand, dt, state, currency`,
     unsettled,
     orderStates,
   ],
-  checks: [],
 };

@@ -46,17 +46,4 @@ export const transactions: ReportDefinition = {
   states: ['line_state', 'state'],
   refresh: orders.refresh,
   views: [transactionHistory, commissionDue, sinceClose, payouts, transactionStates, lifecycleChecks],
-  checks: [
-    {
-      name: 'orders_unknown',
-      counts: 'orders of transactions that are not among the orders of the day or of the days next to it',
-      advice: 'Look for one in the dashboard of the brand. If it is there, read its day of order_list again',
-      rule: 'found_in',
-      values: { report: 'transaction_list', column: 'order_id' },
-      // A transaction is of the day on which its order was made, but the two reports may count days by different
-      // instants.
-      places: { report: orders.name, columns: ['transid', 'order_id'], daysAround: 1 },
-      isAssumed: true,
-    },
-  ],
 };

@@ -20,7 +20,7 @@ import { LEDGER_TABLES } from '../lake/paths.ts';
 import { type ReportOutcome, countFailedDays, errorSummary } from '../base/outcome.ts';
 import { type RunContext, isDailyWorkDue, todayIn } from '../context/context.ts';
 import { hasPendingPublication } from '../day/publish.ts';
-import { runDataChecks } from '../findings/index.ts';
+import { logFindings } from '../findings/index.ts';
 import { monthDueAtMs } from '../planning/due.ts';
 import { waitingDays } from '../planning/plan.ts';
 import { policyFingerprint } from '../planning/policy.ts';
@@ -49,7 +49,7 @@ export async function examineReport(
   ended: EndedReport | undefined,
 ): Promise<Ending> {
   const { months, examinedAll } = plan;
-  await runDataChecks(ctx, months, published);
+  await logFindings(ctx, published);
   await Promise.all(months.map((month) => ctx.ledger(month).flush()));
   const at = new Date(ctx.clock.earlierMs()).toISOString();
   const before = await ctx.reportState.cached();

@@ -4,22 +4,18 @@ import type { DayEntry } from '../../shared/lake/ledger.ts';
 import { entriesIn } from '../../shared/findings/findings.ts';
 import { NOW, NOW_MS, ledgersOf, policy, readAt } from '../planning/entries.ts';
 
-const check = {
-  ...{ name: 'link_differs', counts: 'links that differ', advice: 'Ask' },
-  ...{ rule: 'one_value' as const, by: 'link', column: 'click' },
-};
 const before = { rows: 100, state: 'closed' as const, at: NOW };
 const DAYS: Record<string, DayEntry> = {
   '2026-03-12': readAt(NOW),
-  '2026-03-13': readAt(NOW, { rows: 40, checks: { before } }),
-  '2026-03-14': readAt(NOW, { rows: 0, checks: { before, findings: { link_differs: 2 } } }),
+  '2026-03-13': readAt(NOW, { rows: 40, comparedWith: before }),
+  '2026-03-14': readAt(NOW, { rows: 0, comparedWith: before, refusedLookups: { count: 2, empty: 3 } }),
   '2026-03-15': {},
 };
 
 function rowsOfMonth(days = DAYS) {
   const ledgers = ledgersOf(days);
   const facts = {
-    report: { name: 'order_list', checks: [check], day: { by: 'timestamps' as const } },
+    report: { name: 'order_list', day: { by: 'timestamps' as const } },
     policy,
     hasReturnedRecords: true,
   };
@@ -33,7 +29,7 @@ describe('the findings of coverage', () => {
     expect(rowsOfMonth().map(({ dt, findings }) => [dt, findings])).toEqual([
       ['2026-03-12', null],
       ['2026-03-13', 'rows_fell (100 rows before, 40 now)'],
-      ['2026-03-14', 'rows_fell (100 rows before, 0 now); link_differs (2)'],
+      ['2026-03-14', 'rows_fell (100 rows before, 0 now); lookups_given_up (2); clicks_without_detail (3)'],
       ['2026-03-15', null],
     ]);
   });

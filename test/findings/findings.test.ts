@@ -2,27 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addDays } from '../../shared/base/days.ts';
 import type { Committed } from '../../shared/lake/ledger.ts';
-import {
-  type FindingFacts,
-  carriedChecks,
-  findingsOf,
-  findingsText,
-} from '../../shared/findings/findings.ts';
+import { type FindingFacts, comparedWith, findingsOf, findingsText } from '../../shared/findings/findings.ts';
 import type { Column } from '../../shared/base/column-types.ts';
-import type { Check } from '../../shared/reports/definition.ts';
 import { NOW, policy, readAt } from '../planning/entries.ts';
 
 const DAY = '2026-03-15';
 const READ = '2026-03-16T06:00:00.000Z';
-const CHECK: Check = {
-  name: 'link_differs',
-  counts: 'links that differ',
-  advice: 'Ask',
-  rule: 'one_value',
-  by: 'link',
-  column: 'click',
-};
-
 /** A day after weeks with these rows on its weekday, the last week first; `undefined` for an unknown week. */
 function facts(change: Partial<Committed>, weeks: readonly (number | undefined)[] = []): FindingFacts {
   const known = new Map([[DAY, readAt(READ, change)]]);
@@ -30,7 +15,7 @@ function facts(change: Partial<Committed>, weeks: readonly (number | undefined)[
     if (rows !== undefined) known.set(addDays(DAY, -7 * (week + 1)), readAt(READ, { rows }));
   return {
     day: DAY,
-    report: { name: 'order_list', checks: [CHECK], day: { by: 'timestamps' } },
+    report: { name: 'order_list', day: { by: 'timestamps' } },
     entryOn: (day) => known.get(day),
     policy,
   };
@@ -48,54 +33,46 @@ const sums = (commission: string) => ({
 
 describe('a day compared with its earlier content', () => {
   it.each<[string, Partial<Committed>, string | null]>([
-    ['more rows', { rows: 500, checks: { before: earlier(120) } }, null],
-    ['two rows of three', { rows: 2, checks: { before: earlier(3) } }, null],
-    ['nine rows fewer', { rows: 1, checks: { before: earlier(10) } }, null],
-    ['ten rows fewer', { rows: 1, checks: { before: earlier(11) } }, 'rows_fell (11 rows before, 1 now)'],
+    ['more rows', { rows: 500, comparedWith: earlier(120) }, null],
+    ['two rows of three', { rows: 2, comparedWith: earlier(3) }, null],
+    ['nine rows fewer', { rows: 1, comparedWith: earlier(10) }, null],
+    ['ten rows fewer', { rows: 1, comparedWith: earlier(11) }, 'rows_fell (11 rows before, 1 now)'],
     ['no earlier version', { rows: 0 }, null],
     [
       'a lower sum of equally many rows',
-      { rows: 50, values: sums('79.900000000'), checks: { before: earlier(50, '100.000000000') } },
+      { rows: 50, values: sums('79.900000000'), comparedWith: earlier(50, '100.000000000') },
       'sum_fell (100 before, 79.90 now, in USD)',
     ],
-    [
-      'a sum that fell by less',
-      { rows: 50, values: sums('80'), checks: { before: earlier(50, '100') } },
-      null,
-    ],
-    ['a sum of few rows', { rows: 19, values: sums('1'), checks: { before: earlier(19, '100') } }, null],
-    [
-      'a sum that was negative',
-      { rows: 50, values: sums('-90'), checks: { before: earlier(50, '-10') } },
-      null,
-    ],
+    ['a sum that fell by less', { rows: 50, values: sums('80'), comparedWith: earlier(50, '100') }, null],
+    ['a sum of few rows', { rows: 19, values: sums('1'), comparedWith: earlier(19, '100') }, null],
+    ['a sum that was negative', { rows: 50, values: sums('-90'), comparedWith: earlier(50, '-10') }, null],
     [
       'no value left to sum',
       {
         rows: 50,
         values: { totals: { fields: {}, byCurrency: {} } },
-        checks: { before: earlier(50, '100') },
+        comparedWith: earlier(50, '100'),
       },
       'sum_fell (100 before, 0 now)',
     ],
     [
       'fewer rows and a lower sum',
-      { rows: 20, values: sums('1E+2'), checks: { before: earlier(50, '10000') } },
+      { rows: 20, values: sums('1E+2'), comparedWith: earlier(50, '10000') },
       'rows_fell (50 rows before, 20 now); sum_fell (10,000 before, 1E+2 now, in USD)',
     ],
-    ['fewer rows while the day is open', { rows: 1, state: 'open', checks: { before: earlier(100) } }, null],
+    ['fewer rows while the day is open', { rows: 1, state: 'open', comparedWith: earlier(100) }, null],
   ])('with %s', (_name, change, text) => {
     expect(found(change)).toBe(text);
   });
 
   it('may fall by a fifth, even if the report is not enabled', () => {
     const textAt = (rows: number) =>
-      findingsText(findingsOf({ ...facts({ rows, checks: { before: earlier(100) } }), policy: undefined }));
+      findingsText(findingsOf({ ...facts({ rows, comparedWith: earlier(100) }), policy: undefined }));
     expect([79, 80].map(textAt)).toEqual(['rows_fell (100 rows before, 79 now)', null]);
   });
 
   it('is certain if no other reading has to confirm it', () => {
-    const fallen = { rows: 60, checks: { before: earlier(100) } };
+    const fallen = { rows: 60, comparedWith: earlier(100) };
     expect(findingsOf(facts(fallen))).toMatchObject([{ isCertain: true }]);
     expect(findingsOf(facts({ ...fallen, state: 'unconfirmed' }))).toMatchObject([{ isCertain: false }]);
   });
@@ -135,13 +112,13 @@ describe('a day compared with its weekday', () => {
   });
 
   it('is not also reported as unusual if its rows fell', () => {
-    expect(found({ rows: 10, checks: { before: earlier(100) } }, EIGHT)).toBe(
+    expect(found({ rows: 10, comparedWith: earlier(100) }, EIGHT)).toBe(
       'rows_fell (100 rows before, 10 now)',
     );
-    expect(found({ rows: 10, values: sums('1'), checks: { before: earlier(20, '90') } }, EIGHT)).toMatch(
+    expect(found({ rows: 10, values: sums('1'), comparedWith: earlier(20, '90') }, EIGHT)).toMatch(
       /rows_fell.*sum_fell/,
     );
-    expect(found({ rows: 10, checks: { before: earlier(11) } }, EIGHT)).toMatch(/^unusual_rows/);
+    expect(found({ rows: 10, comparedWith: earlier(11) }, EIGHT)).toMatch(/^unusual_rows/);
   });
 
   it('is not compared with a weekday that is not over', () => {
@@ -163,7 +140,7 @@ describe('a brand whose days never change', () => {
           const same = {
             rows,
             values: sums(String(sum)),
-            checks: { before: earlier(rows, String(sum)) },
+            comparedWith: earlier(rows, String(sum)),
           };
           const weeks = isKnown.map((known) => (known ? rows : undefined));
           const constant = facts(same, weeks);
@@ -206,7 +183,7 @@ describe('the values of a day', () => {
   });
 
   it('that are sums of other fields than the settings name are not compared', () => {
-    const fallen = { rows: 50, values: sums('1'), checks: { before: earlier(50, '100') } };
+    const fallen = { rows: 50, values: sums('1'), comparedWith: earlier(50, '100') };
     expect(findingsOf({ ...facts(fallen), columns, roles: { commission: ['fee'] } })).toEqual([]);
   });
 });
@@ -218,34 +195,32 @@ describe('the next reading', () => {
     ...change,
   });
   const carried = (now: Partial<Committed>, next: ReturnType<typeof reading> & { unchanged: boolean }) =>
-    carriedChecks(readAt(READ, now).committed, next);
+    comparedWith(readAt(READ, now).committed, next);
 
   it('is compared with the content that it replaces', () => {
-    const now = { rows: 120, values: sums('12.5'), checks: { before: earlier(100) } };
+    const now = { rows: 120, values: sums('12.5'), comparedWith: earlier(100) };
     const before = { rows: 120, at: '2026-03-17T06:00:00.000Z' };
-    expect(carried(now, reading(121, { values: sums('1') }))?.before).toEqual({ ...before, sum: '12.5' });
+    expect(carried(now, reading(121, { values: sums('1') }))).toEqual({ ...before, sum: '12.5' });
     const others = { totals: { fields: { commission: ['fee'] }, byCurrency: {} } };
-    expect(carried(now, reading(121, { values: others }))?.before).toEqual(before);
+    expect(carried(now, reading(121, { values: others }))).toEqual(before);
   });
 
   it('stays compared with the content before the fall until the day is back', () => {
-    const fallen = { rows: 40, checks: { before: earlier(100) } };
-    expect(carried(fallen, reading(41))?.before).toEqual(earlier(100));
-    expect(carried(fallen, reading(79))?.before).toEqual(earlier(100));
-    expect(carried(fallen, reading(95))?.before).toMatchObject({ rows: 40 });
+    const fallen = { rows: 40, comparedWith: earlier(100) };
+    expect(carried(fallen, reading(41))).toEqual(earlier(100));
+    expect(carried(fallen, reading(79))).toEqual(earlier(100));
+    expect(carried(fallen, reading(95))).toMatchObject({ rows: 40 });
   });
 
-  it('takes over all figures if its content is the same, and the counts of the checks in any case', () => {
-    const checks = { before: earlier(100), findings: { link_differs: 2 }, examined: { link_differs: 'ab' } };
-    expect(carried({ checks }, { ...reading(1), unchanged: true })).toEqual(checks);
-    const { findings, examined } = checks;
-    expect(carried({ checks }, reading(1))).toMatchObject({ findings, examined });
+  it('stays compared with the same figures if its content is the same', () => {
+    const now = { rows: 120, comparedWith: earlier(100) };
+    expect(carried(now, { ...reading(120), unchanged: true })).toEqual(earlier(100));
   });
 
   it('is compared with nothing if its query differs, or if it is the first reading', () => {
-    const now = { rows: 100, checks: { before: earlier(100), findings: { link_differs: 2 } } };
+    const now = { rows: 100, comparedWith: earlier(100) };
     expect(carried(now, reading(1, { queryFingerprint: 'filtered' }))).toBeUndefined();
-    expect(carriedChecks(undefined, reading(1))).toBeUndefined();
+    expect(comparedWith(undefined, reading(1))).toBeUndefined();
   });
 });
 
@@ -314,9 +289,9 @@ describe('a day whose last readings are not believed', () => {
   });
 
   it.each<[string, FindingFacts, string]>([
-    ['never agrees', ofDay({ contradictions: 3, checks: { before: earlier(1) } }), READ],
-    ['is given up', ofDay({ state: 'settled', contradictions: 12, checks: { before: earlier(1) } }), READ],
-    ['keeps its rows', ofDay({ state: 'settled', checks: { before: earlier(1) } }, 2), NOW],
+    ['never agrees', ofDay({ contradictions: 3, comparedWith: earlier(1) }), READ],
+    ['is given up', ofDay({ state: 'settled', contradictions: 12, comparedWith: earlier(1) }), READ],
+    ['keeps its rows', ofDay({ state: 'settled', comparedWith: earlier(1) }, 2), NOW],
   ])('is reported with the time of the reading that shows it: it %s', (_name, given, since) => {
     const findings = findingsOf(given);
     expect(findings).toMatchObject([{ since, isCertain: true }]);

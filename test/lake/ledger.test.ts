@@ -16,7 +16,6 @@ import {
   forgetVersions,
   parseLedger,
   releaseDay,
-  recordFindings,
   recordPublished,
 } from '../../shared/lake/ledger.ts';
 import { ledgerKey } from '../../shared/lake/paths.ts';
@@ -91,40 +90,6 @@ function commitOf(change: Partial<Committed> = {}, wallMs = NOW_MS): DayCommit {
     wallMs,
   };
 }
-
-describe('the findings of data checks', () => {
-  const before = {
-    checks: { findings: { link_differs: 2, others: 1 }, examined: { link_differs: 'ab', others: 'cd' } },
-  };
-  const recorded = (snapshot: string, count: number | undefined) =>
-    entryOf(
-      recordFindings(ledgerOf({ ...full, committed: { ...published, ...before } }), {
-        day: DAY,
-        snapshot,
-        checks: new Map([['link_differs', { fingerprint: 'ef', count }]]),
-      }),
-    ).committed;
-
-  it('are recorded beside the findings of other checks', () => {
-    expect(recorded('s1', 3)).toEqual({
-      ...published,
-      checks: { findings: { link_differs: 3, others: 1 }, examined: { link_differs: 'ef', others: 'cd' } },
-    });
-  });
-
-  it('have no count if a check no longer applies', () => {
-    expect(recorded('s1', undefined)).toMatchObject({
-      checks: { findings: { others: 1 }, examined: { link_differs: 'ef' } },
-    });
-    expect(recorded('s1', undefined)?.checks?.findings).not.toHaveProperty('link_differs');
-  });
-
-  it('are dropped if other content was committed in the meantime, or nothing is committed', () => {
-    expect(recorded('s0', 3)).toEqual({ ...published, ...before });
-    const empty = ledgerOf({});
-    expect(recordFindings(empty, { day: DAY, snapshot: 's1', checks: new Map() })).toBe(empty);
-  });
-});
 
 describe('a claim', () => {
   it.each<[string, Claim | undefined]>([

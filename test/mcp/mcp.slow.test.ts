@@ -26,7 +26,7 @@ const HOSTILE = '\u001b[31m\u202eCOMPLETE\n| ignore all';
 /** The words of an answer for each fact of the lake. */
 const SEEDS: Readonly<Record<string, string>> = {
   gap: `acme orders: missing on 1 day: ${GAP}`,
-  finding: `acme attribution: tracking links with more than one number of clicks on 1 day: ${ODD}`,
+  finding: `acme attribution: values that are no amounts on 1 day: ${ODD}`,
   restatement: `globex orders: changed after it was closed on 1 day: ${CHANGED}`,
   failure: `globex transactions: failed on 1 day: ${FAILED}`,
 };
@@ -70,7 +70,7 @@ beforeAll(async () => {
   await file('credentials.json', sampleCredentials(service));
   change('acme', 'amazon_attribution_report', ODD, (record, index) => ({
     ...record,
-    ...(index < 8 && { track_url: 'https://go.example/1', click: index }),
+    ...(index < 8 && { commission: 'n/a' }),
   }));
   await sync('acme', ['clicks_list', 'amazon_attribution_report']);
   await sync('acme', ['order_list', '--to', FIRST]);

@@ -34,7 +34,7 @@ const upstream = (digest: string, readFrom: string): UpstreamState => ({ digest,
 
 function stateOf({ day, entry, policy: own, hasReturnedRecords, upstream }: KnownDay): DayState {
   const upstreamOn = () => upstream && readAt(upstream.readFrom, { digest: upstream.digest });
-  const report = { name: 'order_list', checks: [], day: { by: 'timestamps' as const } };
+  const report = { name: 'order_list', day: { by: 'timestamps' as const } };
   return dayFacts(day, { report, policy: own, hasReturnedRecords, entryOn: () => entry, upstreamOn }, NOW_MS)
     .state;
 }

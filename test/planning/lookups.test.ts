@@ -155,7 +155,7 @@ describe('after several slices', () => {
       { count: 3, retryAt: at(1) },
     ],
     ['the number of refused lookups, after all tries', { refused: [refused('g', last)] }, { count: 1 }],
-    ['the first retry, if no lookup was refused', { empty: ['a'] }, { count: 0, retryAt: at(1) }],
+    ['the first retry, if no lookup was refused', { empty: ['a'] }, { count: 0, empty: 1, retryAt: at(1) }],
     ['nothing for an empty lookup of the open day', { empty: ['a'], closed: false }, undefined],
   ])('records in the ledger %s', (_name, options, summary) => {
     expect(refusedSummary([slice(0, options)])).toEqual(summary);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { intervalMs } from '../../shared/base/days.ts';
-import { baseSchema } from '../../shared/table/columns.ts';
 import type { Filter } from '../../shared/reports/definition.ts';
 import { reports } from '../../shared/reports/index.ts';
 import { documented } from '../fixtures/documented-reports.ts';
@@ -51,31 +50,6 @@ describe('the reports', () => {
     expect(Object.fromEntries(Object.values(documented).map(({ name, filters }) => [name, filters]))).toEqual(
       DOCUMENTED_FILTERS,
     );
-  });
-
-  it('have checks with a unique snake_case name per rule, and with existing reports and documented columns', () => {
-    const checks = all.flatMap((report) => report.checks.map((check) => ({ report, check })));
-    // Several reports may share a check.
-    const names = [...new Set(checks.map(({ check }) => check))].map(({ name }) => name);
-    expect(names).toEqual([...new Set(names)]);
-    for (const { report, check } of checks) {
-      expect(check.name).toMatch(/^[a-z]+(_[a-z]+)*$/);
-      expect(check.advice).not.toMatch(/\.$/);
-      const columns: [report: string, column: string][] =
-        check.rule === 'one_value'
-          ? [check.by, check.column].map((column) => [report.name, column])
-          : [
-              [check.values.report, check.values.column],
-              ...check.places.columns.map((column): [string, string] => [check.places.report, column]),
-            ];
-      for (const [name, column] of columns) {
-        const documented = baseSchema(reports[name]?.columns ?? []).columns.map((each) => each.name);
-        const discovers = reports[name]?.columns.length === 0;
-        expect({ name, column, isKnown: discovers || documented.includes(column) }).toMatchObject({
-          isKnown: true,
-        });
-      }
-    }
   });
 
   it.each(named)('%s has ascending refresh tiers', (_name, { refresh }) => {

@@ -180,7 +180,7 @@ describe('findings', () => {
     findings: [
       {
         ...{
-          check: 'orders_unknown',
+          check: 'unusual_rows',
           title: 'orders',
           detail,
           advice: 'CellKind',

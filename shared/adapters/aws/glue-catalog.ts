@@ -32,6 +32,7 @@ import {
   newTable,
   partitionIndexes,
   prestoView,
+  refuseLargeView,
   refuseOtherLake,
   refuseRetyped,
   refuseTable,
@@ -97,8 +98,9 @@ export function openGlueCatalog(
     ensured.set(shape.name, shape.columns.length);
   }
 
-  function ensureView(view: View): Promise<void> {
+  async function ensureView(view: View): Promise<void> {
     const wanted = prestoView(view, database, program);
+    refuseLargeView(wanted);
     return converge(wanted, (found) => {
       refuseTable(found, database);
       // The encoded text contains SQL, columns, types and descriptions.

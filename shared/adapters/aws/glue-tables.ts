@@ -251,6 +251,19 @@ export function refuseRetyped(
   );
 }
 
+/** The bytes that Glue accepts as the text of a view. */
+const MAX_VIEW_BYTES = 409_600;
+
+/** @throws BrandReportsError `config` `view_too_large` for a view that Glue would refuse without the reason */
+export function refuseLargeView({ Name, ViewOriginalText = '' }: TableInput): void {
+  const { length } = ViewOriginalText;
+  if (length <= MAX_VIEW_BYTES) return;
+  throw configError(
+    'view_too_large',
+    `The view ${Name} would have ${length} bytes; Glue accepts ${MAX_VIEW_BYTES}. Brands with the same fields, kinds and states share one part of the view. Give brands the same, or deploy some of the brands as a second stack.`,
+  );
+}
+
 /** @throws BrandReportsError `config` if a table has the name of a view */
 export function refuseTable({ Name, TableType }: Table, database: string): void {
   if (TableType === VIRTUAL_VIEW) return;

@@ -7,33 +7,22 @@ import { parseDocument, parseJsonDocument, storedCount, storedObject } from '../
 import { ICEBERG_PREFIX } from '../../lake/paths.ts';
 import type { TableColumn } from '../../ports.ts';
 
-const schema = storedObject(() => ({
-  'schema-id': storedCount,
-  fields: z.array(
-    storedObject(() => ({ id: storedCount, name: z.string(), required: z.boolean(), type: z.string() })),
-  ),
-}));
 const snapshot = storedObject(() => ({
   'snapshot-id': storedCount,
   'sequence-number': storedCount,
   'timestamp-ms': storedCount,
   'manifest-list': z.string(),
-  'schema-id': storedCount,
-  summary: z.record(z.string(), z.string()),
 }));
 const metadata = storedObject(() => ({
   location: z.string(),
-  schemas: z.array(schema).check(z.minLength(1)),
   snapshots: z.array(snapshot).check(z.minLength(1)),
 }));
 
-export type TableSchema = z.infer<typeof schema>;
 export type Snapshot = z.infer<typeof snapshot>;
-/** A table with at least one schema and one snapshot; the last of each is current. */
+/** A table with at least one snapshot; the last is current. */
 export interface IcebergTable {
   /** The address of the table; all addresses in its snapshots are in the same lake. */
   location: string;
-  schemas: readonly TableSchema[];
   snapshots: readonly Snapshot[];
 }
 
@@ -49,8 +38,13 @@ const PARTITION_FIELDS = [
 
 const columnId = (place: number): number => place + 1;
 
-/** The schema of these columns: the last of `schemas` if it is the same, or a new schema. */
-export function schemaFor(schemas: readonly TableSchema[], columns: readonly TableColumn[]): TableSchema {
+export type TableSchema = ReturnType<typeof schemaOf>;
+
+/**
+ * The schema of these columns, in which every snapshot is read: in an earlier snapshot, columns that are newer are NULL. Its
+ * number is the number of columns, because columns are only appended.
+ */
+export function schemaOf(columns: readonly TableColumn[]) {
   const fields = [
     ...DAY_PARTITION_KEYS.map((name) => ({ id: PARTITION_IDS[name], name, required: false, type: 'string' })),
     ...columns.map(({ name, type, description }, place) => ({
@@ -61,23 +55,16 @@ export function schemaFor(schemas: readonly TableSchema[], columns: readonly Tab
       ...(description !== undefined && { doc: description }),
     })),
   ];
-  const last = schemas.at(-1);
-  if (last && JSON.stringify(last.fields) === JSON.stringify(fields)) return last;
-  return { 'schema-id': last ? last['schema-id'] + 1 : 0, fields };
+  return { type: 'struct', 'schema-id': columns.length, fields };
 }
 
 export function manifestMetadata(current: TableSchema): Record<string, string> {
   return {
-    schema: JSON.stringify({ type: 'struct', ...current }),
+    schema: JSON.stringify(current),
     'schema-id': String(current['schema-id']),
     'partition-spec': JSON.stringify(PARTITION_FIELDS),
     'partition-spec-id': '0',
   };
-}
-
-export function withSnapshot(table: IcebergTable, current: TableSchema, next: Snapshot): IcebergTable {
-  const schemas = table.schemas.includes(current) ? table.schemas : [...table.schemas, current];
-  return { ...table, schemas, snapshots: [...table.snapshots, next] };
 }
 
 /**
@@ -98,9 +85,13 @@ export function thinned(table: IcebergTable, fromMs: number, nowMs: number): Ice
   return kept.length === snapshots.length ? table : { ...table, snapshots: kept };
 }
 
-export function metadataBytes({ location, schemas, snapshots }: IcebergTable, updatedMs: number): Buffer {
-  const [current, last] = [schemas.at(-1), snapshots.at(-1)];
-  if (!current || !last) throw new Error(`${location} has no snapshot`);
+export function metadataBytes(
+  { location, snapshots }: IcebergTable,
+  schema: TableSchema,
+  updatedMs: number,
+): Buffer {
+  const last = snapshots.at(-1);
+  if (!last) throw new Error(`${location} has no snapshot`);
   const { 'snapshot-id': currentId } = last;
   return Buffer.from(
     JSON.stringify({
@@ -114,8 +105,8 @@ export function metadataBytes({ location, schemas, snapshots }: IcebergTable, up
       'last-sequence-number': last['sequence-number'],
       'last-updated-ms': Math.max(updatedMs, last['timestamp-ms']),
       'last-column-id': PARTITION_IDS.dt,
-      schemas: schemas.map((one) => ({ type: 'struct', ...one })),
-      'current-schema-id': current['schema-id'],
+      schemas: [schema],
+      'current-schema-id': schema['schema-id'],
       'partition-specs': [{ 'spec-id': 0, fields: PARTITION_FIELDS }],
       'default-spec-id': 0,
       'last-partition-id': 1001,
@@ -125,7 +116,11 @@ export function metadataBytes({ location, schemas, snapshots }: IcebergTable, up
       properties: { 'write.format.default': 'parquet', 'gc.enabled': 'false' },
       'current-snapshot-id': currentId,
       refs: { main: { type: 'branch', 'snapshot-id': currentId } },
-      snapshots,
+      snapshots: snapshots.map((one) => ({
+        ...one,
+        'schema-id': schema['schema-id'],
+        summary: { operation: 'overwrite' },
+      })),
       'snapshot-log': snapshots.map((one) => ({
         'timestamp-ms': one['timestamp-ms'],
         'snapshot-id': one['snapshot-id'],

@@ -34,9 +34,8 @@ import {
   manifestMetadata,
   metadataBytes,
   parseMetadata,
-  schemaFor,
+  schemaOf,
   thinned,
-  withSnapshot,
 } from './metadata.ts';
 
 const CONCURRENCY = 8;
@@ -90,17 +89,18 @@ export async function publishIceberg(
     const { table, manifests: before = [] } = (mode !== 'anew' && (await tableIn(ctx, head))) || {};
     const manifestsOf = new Map(before.map((manifest) => [idOf(manifest), manifest]));
     const changed = await changedMonths(ctx, manifestsOf, table ? changes : 'all');
-    const fromMs = clock.earlierMs() - iceberg.keptMs;
+    if (changed.length === 0 && !mode) return;
+    const columns = tableColumns(report, await ctx.schema.refresh());
+    const schema = schemaOf(columns);
     const grown =
       changed.length > 0 || mode === 'anew'
-        ? await withCommit(ctx, table, manifestsOf, changed)
-        : mode && table;
-    const next = grown && thinned(grown, fromMs, clock.earlierMs());
+        ? await withCommit(ctx, table, schema, manifestsOf, changed)
+        : table;
+    const next = grown && thinned(grown, clock.earlierMs() - iceberg.keptMs, clock.earlierMs());
     if (!next || next === table) return;
-    const columns = tableColumns(report, await ctx.schema.cached());
     const { table: name, description } = report;
     const shape = { name, description, columns, partitionKeys: DAY_PARTITION_KEYS };
-    if (await head.replace(metadataBytes(next, clock.wallMs()), shape))
+    if (await head.replace(metadataBytes(next, schema, clock.wallMs()), shape))
       return lake.store.delete(old.filter((key) => !key.endsWith('.text')));
     await clock.sleep(PAUSE_MS * (round + 1));
   }
@@ -126,15 +126,16 @@ async function tableIn(ctx: IcebergReport, { metadata }: IcebergHead) {
 async function withCommit(
   ctx: IcebergReport,
   table: IcebergTable | undefined,
+  schema: TableSchema,
   before: ManifestsByMonth,
   changed: readonly BrandMonth[],
 ): Promise<IcebergTable> {
-  const schemas = table?.schemas ?? [];
-  const last = table?.snapshots.at(-1);
+  const { location, snapshots } = table ?? { location: locationOf(ctx), snapshots: [] };
+  const last = snapshots.at(-1);
   const commit = {
     snapshotId: 1 + Number.parseInt(hash('sha256', ctx.newId(), 'hex').slice(0, 12), 16),
     sequence: (last?.['sequence-number'] ?? 0) + 1,
-    schema: schemaFor(schemas, tableColumns(ctx.report, await ctx.schema.refresh())),
+    schema,
   };
   const filled = changed.filter(({ files }) => files.length > 0);
   const written = await mapConcurrent(filled, CONCURRENCY, (month) => writeManifest(ctx, commit, month));
@@ -144,14 +145,13 @@ async function withCommit(
   const name = `snap-${commit.snapshotId}`;
   await put(ctx, `${name}.json.gz`, storedManifests(manifests));
   const list = await put(ctx, `${name}.avro`, manifestListBytes(manifests, commit.snapshotId));
-  return withSnapshot(table ?? { location: locationOf(ctx), schemas: [], snapshots: [] }, commit.schema, {
+  const next = {
     'snapshot-id': commit.snapshotId,
     'sequence-number': commit.sequence,
     'timestamp-ms': Math.max(ctx.clock.wallMs(), (last?.['timestamp-ms'] ?? 0) + 1),
     'manifest-list': list,
-    'schema-id': commit.schema['schema-id'],
-    summary: { operation: 'overwrite' },
-  });
+  };
+  return { location, snapshots: [...snapshots, next] };
 }
 
 function locationOf({ iceberg, report }: IcebergReport): string {

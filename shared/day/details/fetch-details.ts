@@ -62,7 +62,7 @@ export async function* lookedUpPages(
       const isEnd = left.length === 0 && (await keysToKeep(known)).size === 0;
       const reached = batch[answers.length - 1]?.rank ?? cursor;
       const found = answers.flatMap((answer) => answer.records);
-      yield { ...page(found, isEnd ? null : reached), ...withoutRecord(ctx, answers, known) };
+      yield { ...page(found, isEnd ? null : reached), ...(await withoutRecord(ctx, answers, known)) };
       if (failure) throw failure;
       if (isEnd) return;
       cursor = reached;
@@ -187,8 +187,8 @@ function committedDetails(
   let read: Promise<ReadonlyMap<string, OfVersion>> | undefined;
   const versionOf = () => (read ??= readVersions());
   return {
-    /** The keys of the upstream records that have details. */
-    keys: async () => new Set((await versionOf()).keys()),
+    /** By the key of each upstream record that has details. */
+    versions: versionOf,
     /** The details of these upstream records, in pages. Records with the same key are on one page. */
     async *pages(wanted: ReadonlySet<string>): AsyncGenerator<JsonObject[]> {
       const from = await versionOf();
@@ -212,20 +212,23 @@ function committedDetails(
 async function keysToKeep({ upstream, found, foundBefore, committed }: Known): Promise<Set<string>> {
   const isMissing = (key: string) => !found.has(key) && !foundBefore.has(key);
   if (![...upstream.keys()].some(isMissing)) return new Set();
-  return new Set([...(await committed.keys())].filter(isMissing));
+  return new Set([...(await committed.versions()).keys()].filter(isMissing));
 }
 
-function withoutRecord(
+/** A click whose committed detail stays is not without a record, even if the service has forgotten it. */
+async function withoutRecord(
   ctx: RunContext,
   answers: readonly LookupAnswer[],
   known: Known,
-): Pick<StagedPage, 'refused' | 'empty'> {
+): Promise<Pick<StagedPage, 'refused' | 'empty'>> {
   const counts = ctx.service.hasAnsweredTo(ctx.report.action);
+  const empty = answers.filter(({ records, refusal }) => records.length === 0 && !refusal);
+  const kept = empty.length > 0 ? await known.committed.versions() : undefined;
   return {
     refused: answers.flatMap(({ key, refusal }) =>
       refusal ? refusedLookup(key, refusal.code, known.missing.get(key), counts) : [],
     ),
-    empty: answers.flatMap(({ key, records, refusal }) => (records.length === 0 && !refusal ? [key] : [])),
+    empty: empty.flatMap(({ key }) => (kept?.has(key) ? [] : [key])),
   };
 }
 
@@ -233,12 +236,12 @@ async function recordsToLookUp({ slice }: Work, known: Known): Promise<RankedRec
   const { missing, foundBefore, isCommittedAttempt } = known;
   // If the raw records of the committed version have been deleted, its snapshot shows which records were found.
   const areRawGone = isCommittedAttempt && foundBefore.size === 0;
-  const published = areRawGone ? await known.committed.keys() : new Set();
+  const published = areRawGone ? await known.committed.versions() : undefined;
   const requested = [...known.upstream.values()].filter(({ key }) => {
     const [lookedUp, isFound] = [missing.get(key), foundBefore.has(key)];
     // A record that was found stays found, even if the service later responds without a record.
     if (lookedUp && (lookedUp.code !== undefined || !isFound)) return isDue(lookedUp, slice);
-    return !isFound && !published.has(key);
+    return !isFound && !published?.has(key);
   });
   return scattered(slice, requested);
 }
@@ -277,8 +280,8 @@ async function assertAnswersAny({ ctx, slice, lookup }: Work, known: Known, refu
   if (refusals.met.length === 0 || service.hasAnsweredTo(report.action)) return;
   const upstream = [...known.upstream.values()];
   const staged = upstream.filter(({ key }) => known.foundBefore.has(key) || known.found.has(key));
-  const published = staged.length > 0 ? new Set() : await known.committed.keys();
-  const candidates = staged.length > 0 ? staged : upstream.filter(({ key }) => published.has(key));
+  const published = staged.length > 0 ? undefined : await known.committed.versions();
+  const candidates = staged.length > 0 ? staged : upstream.filter(({ key }) => published?.has(key));
   const [first] = scattered(slice, candidates);
   if (!first) return;
   await lookUp(service, report.action, lookup, first.record).catch((thrown: unknown) => {

@@ -354,6 +354,17 @@ describe('Glue', () => {
     expect([...server.tables.keys()]).toEqual([]);
   });
 
+  it('is refused with its size if Glue would refuse it', async () => {
+    const sql = `SELECT '${'x'.repeat(400_000)}' AS x`;
+    await expect(catalog.ensureView({ ...ORDERS_DAILY, sql })).rejects.toMatchObject({
+      kind: 'config',
+      code: 'view_too_large',
+      message: expect.stringMatching(
+        /^The view orders_daily would have 53\d{4} bytes; Glue accepts 409600\./,
+      ),
+    });
+  });
+
   it('refuses to replace a table with a view', async () => {
     await catalog.ensureTable(ORDERS);
     await expect(catalog.ensureView({ ...ORDERS_DAILY, name: 'orders' })).rejects.toMatchObject({

@@ -7,7 +7,7 @@ const LOCATION = 's3://acme-reports-of-production/iceberg/transactions';
 
 /** A table that was thinned at each of its commits, as a run does. */
 function tableAfter(commits: number, everyMs: number, retentionMs: number): IcebergTable {
-  let table: IcebergTable = { location: LOCATION, schemas: [{ 'schema-id': 0, fields: [] }], snapshots: [] };
+  let table: IcebergTable = { location: LOCATION, snapshots: [] };
   for (let index = 1; index <= commits; index += 1) {
     const atMs = NOW_MS - (commits - index) * everyMs;
     const snapshot = {
@@ -15,8 +15,6 @@ function tableAfter(commits: number, everyMs: number, retentionMs: number): Iceb
       'sequence-number': index,
       'timestamp-ms': atMs,
       'manifest-list': `${LOCATION}/metadata/snap-${2 ** 47 + index}.avro`,
-      'schema-id': 0,
-      summary: { operation: 'overwrite' },
     };
     table = thinned({ ...table, snapshots: [...table.snapshots, snapshot] }, atMs - retentionMs, atMs);
   }

@@ -269,7 +269,7 @@ describe('the events of a watcher run', () => {
 
   it('contain the news of its message once each, including findings', async () => {
     const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
-    const fallen = readDay(settings, 'order_list', { rows: 100, checks: { before } });
+    const fallen = readDay(settings, 'order_list', { rows: 100, comparedWith: before });
     await fill({ [YESTERDAY]: { failure }, [addDays(TODAY, -2)]: fallen });
     for (const nowMs of [NOW_MS, hours(0.2)]) await runWatcher(nowMs);
     await setDay(YESTERDAY, readDay(settings, 'order_list'));
@@ -303,7 +303,7 @@ describe('the events of a watcher run', () => {
 describe('a finding', () => {
   const before = { rows: 1234, state: 'closed' as const, at: new Date(NOW_MS - HOUR_MS).toISOString() };
   const fallen = (change: Partial<Committed> = {}) =>
-    readDay(settings, 'order_list', { rows: 100, checks: { before }, ...change });
+    readDay(settings, 'order_list', { rows: 100, comparedWith: before, ...change });
   const subjects = () => messages.map(({ subject }) => subject.replace('BrandReports: ', ''));
   /** A watcher run an hour after the last watcher run; a run has ended in between. */
   const runAgain = async (hours: number) => {
@@ -345,7 +345,7 @@ describe('a finding', () => {
     ],
     [
       'that is more than two weeks old',
-      { [YESTERDAY]: fallen({ checks: { before: { ...before, at: '2026-11-06T15:00:00.000Z' } } }) },
+      { [YESTERDAY]: fallen({ comparedWith: { ...before, at: '2026-11-06T15:00:00.000Z' } }) },
     ],
   ])('is not reported: a finding %s', async (_name, days) => {
     await fill(days);
