@@ -10,7 +10,7 @@ import { freshness } from '../shared/catalog/freshness.ts';
 import { tableRoles, viewOver } from '../shared/catalog/view-roles.ts';
 import { typeSpec } from '../shared/base/column-types.ts';
 import { reportDaysIn } from '../shared/day/day-facts.ts';
-import { monthOf } from '../shared/base/days.ts';
+import { daysOfMonth, monthOf } from '../shared/base/days.ts';
 import { configError } from '../shared/base/errors.ts';
 import {
   type UsedSettings,
@@ -120,6 +120,8 @@ export async function createSqlConnection(lake: SqlLake, sql: string): Promise<D
     // With empty SQL, the caller runs queries later.
     const wants = queries === 0 ? undefined : includes;
     const made = await createRelations(connection, lake, files, wants, placesBy(connection, files));
+    const [lost] = made.lost.length === 0 ? [] : await daysRead(connection, sql, made.lost);
+    if (lost) throw configError('damaged_document', lost.message);
     if (made.past && made.past.unknown.length > 0) {
       const all = made.days.map((of) => ({ brand: of.brand, report: of.report.name, dt: of.day, of }));
       const read = (await daysRead(connection, sql, all)).map(({ of }) => of);
@@ -143,7 +145,7 @@ export async function createRelations(
   files: SnapshotFiles,
   wants?: (name: string) => boolean,
   placesThen: PlacesBy = async () => new Map(),
-): Promise<{ days: DayOfLedger[]; past: PastDays | undefined }> {
+): Promise<{ days: DayOfLedger[]; lost: LostDay[]; past: PastDays | undefined }> {
   const { store, reports, asOf, day } = lake;
   const connection: EmptySession = { run: (sql) => session.run(sql), fills: [] };
   const all = Object.values(reports);
@@ -256,7 +258,21 @@ export async function createRelations(
   }
   // A damaged file fails the SQL that reads it, and not SHOW TABLES.
   for (const fill of isListed ? [] : connection.fills) await fill();
-  return { days: isAll ? [] : daysWanted, past };
+  return { days: isAll ? [] : daysWanted, lost: isAll ? [] : ofWanted.flatMap(lostDays), past };
+}
+
+/** A day of a month whose ledger cannot be used: without it, SQL would count records of the day as 0. */
+interface LostDay {
+  brand: string;
+  report: string;
+  dt: string;
+  message: string;
+}
+
+function lostDays({ brand, report: { name: report }, damaged }: ReportLedgers): LostDay[] {
+  return damaged.flatMap(({ month, message }) =>
+    month === undefined ? [] : daysOfMonth(month).map((dt) => ({ brand, report, dt, message })),
+  );
 }
 
 /** All views of a lake, each after the views that it reads. */

@@ -41,7 +41,7 @@ export const ALARMS = {
       'The queue Failed contains events that a schedule could not deliver to its function, or that a function failed on. ' +
       'A function fails if it runs out of time or memory, hits a bug, or has no free instance for too long.',
     action:
-      'Read the error in its messages or in their attributes and fix the cause, test the function that a message names ' +
+      'Read the error in its messages or in their attributes, and fix the cause. Test the function that a message names ' +
       'with the event {}: it resumes where the last run stopped. Then purge the queue.',
   },
   'backfill-failed': {

@@ -228,7 +228,7 @@ function zoneSeam(
   return [`${before.timeZone} before, ${timeZone} now`];
 }
 
-/** `rows_fell (120 rows before, 60 now); click_differs (3)`; `null` without findings. */
+/** `rows_fell (120 rows before, 60 now); unreadable_amounts (3)`; `null` without findings. */
 export function findingsText(findings: readonly Finding[]): string | null {
   if (findings.length === 0) return null;
   return findings.map(({ check, detail }) => `${check} (${detail})`).join('; ');

@@ -46,11 +46,16 @@ describe('a lake with a damaged ledger', () => {
     expect(stdout).toContain(`"npx brand-reports verify --restore --lake ${flags[1]}`);
   });
 
-  it('is queried with a warning if the SQL needs the ledger', async () => {
-    const orders = await runCli(['query', '--json', ...flags, 'SELECT count(*) > 0 AS some FROM orders']);
-    const clicks = await runCli(['query', '--json', ...flags, 'SELECT count(*) > 0 AS some FROM clicks']);
-    expect([orders.code, clicks.code, clicks.stdout.trim()]).toEqual([0, 0, '[{"some":true}]']);
-    expect(orders.stderr).toContain(`warning: ${ledger()} cannot be used`);
+  it('fails a query that reads a day of its month, and no other', async () => {
+    const queried = async (sql: string) => runCli(['query', '--json', ...flags, sql]);
+    const orders = await queried('SELECT count(*) AS orders FROM orders');
+    expect([orders.code, orders.stdout]).toEqual([2, expect.stringContaining('damaged_document')]);
+    expect(orders.stderr).toContain(`${ledger()} cannot be used`);
+    const early = await queried("SELECT count(*) AS orders FROM orders WHERE dt < '2020-01-01'");
+    expect([early.code, early.stdout.trim()]).toEqual([0, '[{"orders":0}]']);
+    expect(early.stderr).toContain(`warning: ${ledger()} cannot be used`);
+    const clicks = await queried('SELECT count(*) > 0 AS some FROM clicks');
+    expect([clicks.code, clicks.stdout.trim()]).toEqual([0, '[{"some":true}]']);
     expect(clicks.stderr).not.toContain('warning');
   });
 });

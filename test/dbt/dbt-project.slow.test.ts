@@ -6,6 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Held, type ReportName, restate } from '../../sample/brand.ts';
 import { addDays, monthOf } from '../../shared/base/days.ts';
+import { STATE_WORDS } from '../../shared/reports/definition.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type SampleBrandForCli, serveSampleBrand } from '../cli/sample-brand.ts';
 import { pythonPackages } from '../fakes/python-packages.ts';
@@ -146,16 +147,16 @@ describe('the project of a lake', () => {
     expect(await rows('gap', ordersOf(gap))).toEqual([[false]]);
   }, 600_000);
 
-  it('flags no_open_findings only of the table with a finding', async () => {
-    change(ATTRIBUTION, day, (held) =>
-      held.map((one, click) => ({
-        ...one,
-        record: { ...one.record, track_url: 'https://go.example/1', click },
-      })),
+  it('flags a word without a state by no_open_findings of its table, and by the values of the mart', async () => {
+    change('order_list', day, (held) =>
+      held.map((one) => ({ ...one, record: { ...one.record, status: 'strange' } })),
     );
-    await cli('sync', ATTRIBUTION, ...inLake('odd'));
+    await cli('sync', 'order_list', ...inLake('odd'));
     await init('odd');
-    expect(await build('odd')).toEqual({ no_open_findings_attribution: 'warn' });
+    expect(await build('odd')).toEqual({
+      no_open_findings_orders: 'warn',
+      [`accepted_values_brand_reports__orders_daily_status__${STATE_WORDS.join('__')}`]: 'fail',
+    });
   }, 600_000);
 
   it('compiles for Athena without a connection', async () => {

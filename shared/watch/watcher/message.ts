@@ -1,5 +1,6 @@
 import { instantText } from '../../base/days.ts';
 import type { Message } from '../../ports.ts';
+import { BY_CHECK } from '../../service/envelope.ts';
 import { problemText, together } from '../problems.ts';
 import type { Controls } from '../remedies.ts';
 import { type Change, type OpenProblem, shortLine } from './news.ts';
@@ -28,7 +29,8 @@ export function changeMessage(
     return [
       `- ${brand} ${report}: ${foreign(problemText(problem))}`,
       `  since ${instantText(since)}`,
-      `  Why: ${foreign(why)}`,
+      // What to do names the check, by a command or an event.
+      `  Why: ${foreign(why.replaceAll(BY_CHECK, ''))}`,
       `  What to do: ${[sentence, text].filter(Boolean).join(': ')}${text === undefined ? '.' : ''}`,
       ...(url === undefined ? [] : [`  ${url}`]),
     ];

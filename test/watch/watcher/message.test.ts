@@ -147,8 +147,9 @@ SOLVED
   it.each([
     ['half a character of the service', 'before \ud83d after', 'before \ufffd after'],
     ['a character that would be cut in half', `${'x'.repeat(399)}🦊`, `${'x'.repeat(399)}\ufffd…`],
+    ['a command, which an event replaces', 'check bid: "brand-reports check" tests them', 'check bid'],
     ['characters that control a screen', 'a\u0000b\u001b[2Jc\u202Ed\u2028e\u200Bf', 'a b [2Jc d e f'],
-  ])('is text that can be sent if a reason contains %s', (_name, why, shown) => {
+  ])('is text that can be sent and followed if a reason contains %s', (_name, why, shown) => {
     const { text } = messageOf({ opened: [{ ...FAILED, why }] });
     expect(text).toContain(`  Why: ${shown}\n`);
     expect(() => encodeURIComponent(text)).not.toThrow();
