@@ -94,7 +94,7 @@ function comparisonOfLast({ months }: Omit<Size, 'rounds'>): Comparison {
     const own = days.filter((day) => day.slice(0, 7) <= month);
     const placeOf = (day: string) => Math.min(100, Math.max(0, end - 25 - days.indexOf(day)));
     return {
-      ...{ version: 1, brand: 'acme', month, closedAt: '2026-01-01T00:00:00.000Z', by: 'bench' },
+      ...{ brand: 'acme', month, closedAt: '2026-01-01T00:00:00.000Z', by: 'bench' },
       ...{ totals: [], exceptions: [], faults: [], erased: [], recentWrites: [] },
       sources: Object.fromEntries(own.map((day) => [day.slice(0, 7), 'orders' as const])),
       days: own.map((day) => ({ report: 'order_list', day, place: placeOf(day), snapshot: 's' })),

@@ -98,7 +98,6 @@ export async function printIceberg({ brands, days }: { brands: number; days: num
     for (const [month, own] of Map.groupBy(dates, monthOf)) {
       const entries = own.map((day) => [day, { committed: committed(snapshotOf(day)) }]);
       const ledger = {
-        version: 1,
         report: REPORT,
         brand,
         month,
