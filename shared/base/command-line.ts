@@ -5,6 +5,9 @@ export const REPEATED_FLAGS = ['brand', 'lake', 'database', 'settings', 'credent
 
 export type GivenFlags = { [Flag in (typeof REPEATED_FLAGS)[number]]?: string | undefined };
 
+/** Ends a message about credentials and settings. An outlet that names the check in its own way leaves it out. */
+export const BY_CHECK = ': "brand-reports check" tests them';
+
 const NOT_TAKEN = new Map<string, readonly string[]>([
   ['init', ['brand', 'lake', 'database']],
   ['check', ['database']],

@@ -2,7 +2,7 @@
 import { dayOf } from '../base/days.ts';
 import { BrandReportsError, asBrandReportsError } from '../base/errors.ts';
 import { type RunOptions, brandSettingsOf, selectBrands, selectReports } from '../run/run.ts';
-import { BY_CHECK } from '../service/envelope.ts';
+import { BY_CHECK } from '../base/command-line.ts';
 import type { BrandSettings, ReportSettings } from '../settings/settings.ts';
 import { usualName } from '../settings/time-zone.ts';
 import { type Finding, error, ok, proposed, warning } from './finding.ts';

@@ -5,6 +5,7 @@
  * quote only through `quote`, which redacts (I9). The records of a page are found in `data`.
  */
 import { isUtf8 } from 'node:buffer';
+import { BY_CHECK } from '../base/command-line.ts';
 import type { ErrorCode } from '../base/error-codes.ts';
 import { BrandReportsError, type ErrorContext, type ErrorKind } from '../base/errors.ts';
 import {
@@ -22,8 +23,6 @@ import { excessOf, formOf } from '../records/json-form.ts';
 import { type RecordList, recordListOf, recordsOfList } from '../records/record-list.ts';
 import { MAX_BESIDE_BYTES, splitEnvelope } from '../records/split-envelope.ts';
 import { encodingOf, firstNotUtf8, isBlank, placeOf, shownText, textOf, withoutMark } from './body-text.ts';
-
-export const BY_CHECK = ': "brand-reports check" tests them';
 
 /** `refused`: signing again may help, once. `transient`: a retry may help. `final`: neither helps. */
 export type ResponseClass =

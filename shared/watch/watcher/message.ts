@@ -1,6 +1,6 @@
+import { BY_CHECK } from '../../base/command-line.ts';
 import { instantText } from '../../base/days.ts';
 import type { Message } from '../../ports.ts';
-import { BY_CHECK } from '../../service/envelope.ts';
 import { problemText, together } from '../problems.ts';
 import type { Controls } from '../remedies.ts';
 import { type Change, type OpenProblem, shortLine } from './news.ts';
